@@ -1,0 +1,3 @@
+//! Room to be opened.
+
+fn main() {}
