@@ -1,1 +1,2 @@
 //! Room to be opened.
+pub mod kubelet;
