@@ -153,7 +153,8 @@ pub trait Kubelet: Send + Sync + 'static {
     ) -> BoxFuture<'static, Result<BoxStream<'static, io::Result<Bytes>>, KubeletError>>;
 
     /// Starts a command inside a running container.
-    fn exec(&self, target: Target, options: ExecOptions) -> BoxFuture<'static, Result<Session, KubeletError>>;
+    fn exec(&self, target: Target, options: ExecOptions)
+    -> BoxFuture<'static, Result<Session, KubeletError>>;
 
     /// Connects to the streams of a running container, from now on.
     fn attach(&self, target: Target, streams: Streams) -> BoxFuture<'static, Result<Session, KubeletError>>;
