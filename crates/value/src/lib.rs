@@ -1,1 +1,38 @@
-//! Room to be opened.
+//! The words of the API wing: documents, paths, quantities, selectors, names, group/version/kind, times and the
+//! `Status` that every error becomes. It owns what a word *is* and how it is spelled; it must not know of schemas,
+//! storage, HTTP or any one kind of object.
+
+mod document;
+pub mod field;
+mod gvk;
+mod map;
+pub mod names;
+pub mod object;
+pub mod parse;
+mod quantity;
+pub mod selector;
+mod serde_impl;
+pub mod status;
+mod time;
+
+pub use document::Value;
+pub use gvk::{GroupVersion, Gvk, Gvr, ParseGroupVersionError};
+pub use map::Map;
+pub use quantity::{ParseQuantityError, Quantity};
+pub use status::Status;
+pub use time::{ParseTimestampError, Timestamp};
+
+#[doc(hidden)]
+pub use serde_json as __serde_json;
+
+/// Builds a [`Value`] from JSON-like syntax; any expression that serde can serialise may stand for a value.
+///
+/// ```
+/// use pilothouse_value::json;
+/// let v = json!({"kind": "Pod", "spec": {"replicas": 1 + 1}});
+/// assert_eq!(v.at(&["spec", "replicas"]).and_then(|v| v.as_i64()), Some(2));
+/// ```
+#[macro_export]
+macro_rules! json {
+    ($($tokens:tt)+) => { $crate::Value::from($crate::__serde_json::json!($($tokens)+)) };
+}

@@ -1,0 +1,243 @@
+//! Field errors: which field of an object is wrong, how, and why, with the texts of apimachinery's
+//! `util/validation/field`.
+
+use std::fmt;
+
+use crate::Value;
+
+/// Where in an object a field is, as errors print it: `spec.containers[0].env[KEY].name`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Path(String);
+
+impl Path {
+    /// The object itself.
+    pub const fn root() -> Self {
+        Self(String::new())
+    }
+
+    /// A field of the object.
+    pub fn new(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+
+    /// A field of what this path names.
+    #[must_use]
+    pub fn child(&self, name: &str) -> Self {
+        if self.0.is_empty() { Self(name.to_owned()) } else { Self(format!("{}.{name}", self.0)) }
+    }
+
+    /// An element of the list that this path names.
+    #[must_use]
+    pub fn index(&self, index: usize) -> Self {
+        Self(format!("{}[{index}]", self.0))
+    }
+
+    /// An entry of the map that this path names.
+    #[must_use]
+    pub fn key(&self, key: &str) -> Self {
+        Self(format!("{}[{key}]", self.0))
+    }
+
+    /// Whether this names the object itself.
+    pub const fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // apimachinery prints a nil path so.
+        f.write_str(if self.0.is_empty() { "<nil>" } else { &self.0 })
+    }
+}
+
+/// What is wrong with a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// The value refers to something that does not exist.
+    NotFound,
+    /// A required value is missing.
+    Required,
+    /// A value that must be unique is not.
+    Duplicate,
+    /// The value is malformed.
+    Invalid,
+    /// The value is not one of an enumerated set.
+    NotSupported,
+    /// The field may not be set, or not be set so.
+    Forbidden,
+    /// The value is too long.
+    TooLong,
+    /// There are too many elements.
+    TooMany,
+    /// The value has the wrong type.
+    TypeInvalid,
+    /// Validation itself failed.
+    Internal,
+}
+
+impl ErrorKind {
+    /// The `reason` of a cause in a `Status`.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::NotFound => "FieldValueNotFound",
+            Self::Required => "FieldValueRequired",
+            Self::Duplicate => "FieldValueDuplicate",
+            Self::Invalid => "FieldValueInvalid",
+            Self::NotSupported => "FieldValueNotSupported",
+            Self::Forbidden => "FieldValueForbidden",
+            Self::TooLong => "FieldValueTooLong",
+            Self::TooMany => "FieldValueTooMany",
+            Self::TypeInvalid => "FieldValueTypeInvalid",
+            Self::Internal => "InternalError",
+        }
+    }
+
+    const fn text(self) -> &'static str {
+        match self {
+            Self::NotFound => "Not found",
+            Self::Required => "Required value",
+            Self::Duplicate => "Duplicate value",
+            Self::Invalid | Self::TypeInvalid => "Invalid value",
+            Self::NotSupported => "Unsupported value",
+            Self::Forbidden => "Forbidden",
+            Self::TooLong => "Too long",
+            Self::TooMany => "Too many",
+            Self::Internal => "Internal error",
+        }
+    }
+
+    const fn shows_value(self) -> bool {
+        !matches!(self, Self::Required | Self::Forbidden | Self::TooLong | Self::Internal)
+    }
+}
+
+/// One field error. `Display` gives `path: Kind: value: detail` as upstream prints it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Error {
+    /// What is wrong.
+    pub kind: ErrorKind,
+    /// Which field.
+    pub path: Path,
+    /// The value that was found; null where the kind shows none.
+    pub value: Value,
+    /// Why, or an empty string.
+    pub detail: String,
+}
+
+impl Error {
+    /// An error of any kind.
+    pub fn new(kind: ErrorKind, path: &Path, value: impl Into<Value>, detail: impl Into<String>) -> Self {
+        Self { kind, path: path.clone(), value: value.into(), detail: detail.into() }
+    }
+
+    /// A required value is missing.
+    pub fn required(path: &Path, detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Required, path, Value::Null, detail)
+    }
+
+    /// The value is malformed.
+    pub fn invalid(path: &Path, value: impl Into<Value>, detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Invalid, path, value, detail)
+    }
+
+    /// The value has the wrong type.
+    pub fn type_invalid(path: &Path, value: impl Into<Value>, detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::TypeInvalid, path, value, detail)
+    }
+
+    /// The value is not one of `supported`.
+    pub fn unsupported<'a>(
+        path: &Path,
+        value: impl Into<Value>,
+        supported: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let quoted: Vec<String> = supported.into_iter().map(quote).collect();
+        let detail = if quoted.is_empty() {
+            String::new()
+        } else {
+            format!("supported values: {}", quoted.join(", "))
+        };
+        Self::new(ErrorKind::NotSupported, path, value, detail)
+    }
+
+    /// The field may not be set.
+    pub fn forbidden(path: &Path, detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Forbidden, path, Value::Null, detail)
+    }
+
+    /// The value must be unique and is not.
+    pub fn duplicate(path: &Path, value: impl Into<Value>) -> Self {
+        Self::new(ErrorKind::Duplicate, path, value, "")
+    }
+
+    /// The value refers to something that does not exist.
+    pub fn not_found(path: &Path, value: impl Into<Value>) -> Self {
+        Self::new(ErrorKind::NotFound, path, value, "")
+    }
+
+    /// The value is longer than `max` bytes.
+    pub fn too_long(path: &Path, max: usize) -> Self {
+        let unit = if max == 1 { "byte" } else { "bytes" };
+        Self::new(ErrorKind::TooLong, path, Value::Null, format!("may not be more than {max} {unit}"))
+    }
+
+    /// There are `actual` elements, and `max` are allowed.
+    pub fn too_many(path: &Path, actual: usize, max: usize) -> Self {
+        let unit = if max == 1 { "item" } else { "items" };
+        let actual = i64::try_from(actual).unwrap_or(i64::MAX);
+        Self::new(ErrorKind::TooMany, path, actual, format!("must have at most {max} {unit}"))
+    }
+
+    /// Validation itself failed.
+    pub fn internal(path: &Path, detail: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Internal, path, Value::Null, detail)
+    }
+
+    /// The text without the path: the `message` of a cause in a `Status`.
+    pub fn body(&self) -> String {
+        let mut text = self.kind.text().to_owned();
+        if self.kind.shows_value() {
+            text.push_str(": ");
+            match &self.value {
+                Value::String(s) => text.push_str(&quote(s)),
+                other => text.push_str(&other.to_json()),
+            }
+        }
+        if !self.detail.is_empty() {
+            text.push_str(": ");
+            text.push_str(&self.detail);
+        }
+        text
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.body())
+    }
+}
+
+/// A string as Go's `%q` prints it, for the characters that occur in Kubernetes' errors.
+pub fn quote(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if (c as u32) < 0x20 || c as u32 == 0x7f => out.push_str(&format!("\\x{:02x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

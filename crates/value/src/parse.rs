@@ -1,0 +1,56 @@
+//! Text to documents: JSON as the wire carries it, YAML as Kubernetes reads it.
+
+use serde::de::DeserializeSeed;
+
+use crate::Value;
+use crate::serde_impl::{Scan, Seed};
+
+/// A document and what strict decoding has to say of its text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    /// The document; of a key that came twice it has the last value.
+    pub value: Value,
+    /// Paths of keys that came more than once, such as `spec.ports[0].name`, each once; at most 100.
+    pub duplicates: Vec<String>,
+}
+
+/// The text is not a document.
+#[derive(Debug, thiserror::Error)]
+pub enum ParseError {
+    /// Not JSON, or nested deeper than 128 levels.
+    #[error("parsing JSON: {0}")]
+    Json(#[source] serde_json::Error),
+    /// Not YAML, or YAML that has no JSON form (or expands beyond the parser's budget).
+    #[error("parsing YAML: {0}")]
+    Yaml(String),
+}
+
+/// Parses one JSON document; nesting is limited to 128 levels.
+///
+/// # Errors
+/// [`ParseError::Json`] for anything that is not exactly one JSON document.
+pub fn json(text: &[u8]) -> Result<Parsed, ParseError> {
+    let mut scan = Scan { path: String::new(), duplicates: Vec::new() };
+    let mut parser = serde_json::Deserializer::from_slice(text);
+    let value = Seed(&mut scan).deserialize(&mut parser).and_then(|v| parser.end().map(|()| v));
+    Ok(Parsed { value: value.map_err(ParseError::Json)?, duplicates: scan.duplicates })
+}
+
+/// Parses one YAML document with the booleans and numbers of YAML 1.1, as Kubernetes' own readers do.
+///
+/// # Errors
+/// [`ParseError::Yaml`] for anything that is not exactly one YAML document with string keys.
+pub fn yaml(text: &str) -> Result<Parsed, ParseError> {
+    let value = serde_saphyr::from_str::<Value>(text).map_err(|error| ParseError::Yaml(error.to_string()))?;
+    Ok(Parsed { value, duplicates: Vec::new() })
+}
+
+/// Parses a stream of YAML documents separated by `---`; empty ones are left out.
+///
+/// # Errors
+/// [`ParseError::Yaml`] for the first document that is not YAML with string keys.
+pub fn yaml_stream(text: &str) -> Result<Vec<Value>, ParseError> {
+    let documents =
+        serde_saphyr::from_multiple::<Value>(text).map_err(|error| ParseError::Yaml(error.to_string()))?;
+    Ok(documents.into_iter().filter(|document| !document.is_null()).collect())
+}

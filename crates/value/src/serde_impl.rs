@@ -1,0 +1,144 @@
+//! Documents through serde, and the seed that also notices duplicate keys, which strict decoding reports.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{Map, Value};
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(b) => serializer.serialize_bool(*b),
+            Self::Int(i) => serializer.serialize_i64(*i),
+            // Go prints a float without a fraction as a whole number.
+            Self::Float(f) if f.fract() == 0.0 && f.abs() < 1e15 => serializer.serialize_i64(*f as i64),
+            Self::Float(f) => serializer.serialize_f64(*f),
+            Self::String(s) => serializer.serialize_str(s),
+            Self::Array(a) => serializer.collect_seq(a),
+            Self::Object(m) => m.serialize(serializer),
+        }
+    }
+}
+
+impl Serialize for Map {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut scan = Scan { path: String::new(), duplicates: Vec::new() };
+        Seed(&mut scan).deserialize(deserializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Map {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::Object(map) => Ok(map),
+            other => Err(D::Error::custom(format_args!("expected an object, found {}", other.kind_name()))),
+        }
+    }
+}
+
+/// How many duplicate keys are remembered; a body made of nothing else must not grow the report without bound.
+const MAX_DUPLICATES: usize = 100;
+
+/// Where the parser is, and which keys came twice.
+pub(crate) struct Scan {
+    pub(crate) path: String,
+    pub(crate) duplicates: Vec<String>,
+}
+
+pub(crate) struct Seed<'a>(pub(crate) &'a mut Scan);
+
+impl<'de> DeserializeSeed<'de> for Seed<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Seed<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.deserialize(deserializer)
+    }
+
+    fn visit_bool<E: Error>(self, b: bool) -> Result<Value, E> {
+        Ok(Value::Bool(b))
+    }
+
+    fn visit_i64<E: Error>(self, i: i64) -> Result<Value, E> {
+        Ok(Value::Int(i))
+    }
+
+    fn visit_u64<E: Error>(self, u: u64) -> Result<Value, E> {
+        Ok(i64::try_from(u).map_or(Value::Float(u as f64), Value::Int))
+    }
+
+    fn visit_f64<E: Error>(self, f: f64) -> Result<Value, E> {
+        if f.is_finite() { Ok(Value::Float(f)) } else { Err(E::custom("NaN and infinity are not allowed")) }
+    }
+
+    fn visit_str<E: Error>(self, s: &str) -> Result<Value, E> {
+        Ok(Value::String(s.to_owned()))
+    }
+
+    fn visit_string<E: Error>(self, s: String) -> Result<Value, E> {
+        Ok(Value::String(s))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        let depth = self.0.path.len();
+        loop {
+            use std::fmt::Write as _;
+            let _infallible = write!(self.0.path, "[{}]", items.len());
+            let next = seq.next_element_seed(Seed(self.0))?;
+            self.0.path.truncate(depth);
+            match next {
+                Some(item) => items.push(item),
+                None => return Ok(Value::Array(items)),
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        let depth = self.0.path.len();
+        while let Some(key) = access.next_key::<String>()? {
+            if depth > 0 {
+                self.0.path.push('.');
+            }
+            self.0.path.push_str(&key);
+            let value = access.next_value_seed(Seed(self.0))?;
+            if map.insert(key, value).is_some() && self.0.duplicates.len() < MAX_DUPLICATES {
+                let path = self.0.path.clone();
+                if !self.0.duplicates.contains(&path) {
+                    self.0.duplicates.push(path);
+                }
+            }
+            self.0.path.truncate(depth);
+        }
+        Ok(Value::Object(map))
+    }
+}
