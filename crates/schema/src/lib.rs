@@ -1,1 +1,6 @@
-//! Room to be opened.
+//! Owns what a value of a kind may look like: schema nodes, the structural schemas of CustomResourceDefinitions
+//! (parsing, validation, defaulting, pruning), the tables of the built-in types, and what is derived from them
+//! (protobuf decoding, OpenAPI documents, columns). It must not know of requests, storage or users: everything here
+//! is a function of documents.
+
+pub mod builtin;

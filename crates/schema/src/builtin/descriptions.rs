@@ -15,7 +15,11 @@ static OTHER: &str = include_str!("../tables/descriptions.txt");
 pub fn describe(type_name: &str, field: Option<&str>) -> Option<Cow<'static, str>> {
     static CORE_LINES: LazyLock<Vec<&str>> = LazyLock::new(|| CORE.lines().collect());
     static OTHER_LINES: LazyLock<Vec<&str>> = LazyLock::new(|| OTHER.lines().collect());
-    let lines = if type_name.starts_with("core.") || type_name.starts_with("meta.") { &CORE_LINES } else { &OTHER_LINES };
+    let lines = if type_name.starts_with("core.") || type_name.starts_with("meta.") {
+        &CORE_LINES
+    } else {
+        &OTHER_LINES
+    };
     let key = |line: &&'static str| line.split('\t').next().unwrap_or_default();
     let at = lines.binary_search_by(|line| key(line).cmp(type_name)).ok()?;
     let mut parts = lines.get(at)?.split('\t').skip(1);

@@ -125,7 +125,14 @@ fn parse() -> Vec<Resource> {
                 };
                 let verbs = list(verbs);
                 if let Some((_, subresources)) = rows.last_mut() {
-                    subresources.push(Subresource { name, group: of_group, version: of_version, kind, foreign, verbs });
+                    subresources.push(Subresource {
+                        name,
+                        group: of_group,
+                        version: of_version,
+                        kind,
+                        foreign,
+                        verbs,
+                    });
                 }
             }
             [plural, singular, kind, scope, short_names, categories, verbs, hash] => rows.push((
@@ -149,7 +156,10 @@ fn parse() -> Vec<Resource> {
         }
     }
     rows.into_iter()
-        .map(|(resource, subresources)| Resource { subresources: subresources.into_boxed_slice(), ..resource })
+        .map(|(resource, subresources)| Resource {
+            subresources: subresources.into_boxed_slice(),
+            ..resource
+        })
         .collect()
 }
 
@@ -172,10 +182,15 @@ mod tests {
     #[test]
     fn every_resource_and_subresource_has_a_schema() {
         for resource in resources() {
-            assert!(crate::builtin::schema(&resource.gvk()).is_some(), "{}", resource.gvk());
+            assert!(crate::builtin::type_name(&resource.gvk()).is_some(), "{}", resource.gvk());
             for sub in &resource.subresources {
                 let gvk = Gvk::new(sub.group, sub.version, sub.kind);
-                assert!(crate::builtin::schema(&gvk).is_some(), "{gvk} of {}/{}", resource.plural, sub.name);
+                assert!(
+                    crate::builtin::type_name(&gvk).is_some(),
+                    "{gvk} of {}/{}",
+                    resource.plural,
+                    sub.name
+                );
             }
         }
     }

@@ -16,8 +16,6 @@ use std::sync::{LazyLock, OnceLock};
 
 use pilothouse_value::{Gvk, Value};
 
-use crate::Schema;
-
 static TYPES: &str = include_str!("../tables/types.txt");
 static KINDS: &str = include_str!("../tables/kinds.txt");
 
@@ -119,13 +117,12 @@ struct Entry {
     name: &'static str,
     line: &'static str,
     def: OnceLock<TypeDef>,
-    node: OnceLock<Schema>,
 }
 
 static TABLE: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     let entry = |line: &'static str| {
         let end = line.find(['\t', ' ']).unwrap_or(line.len());
-        Entry { name: &line[..end], line: line[end..].trim_end(), def: OnceLock::new(), node: OnceLock::new() }
+        Entry { name: &line[..end], line: line[end..].trim_end(), def: OnceLock::new() }
     };
     TYPES.lines().map(entry).collect()
 });
@@ -157,11 +154,6 @@ impl TypeId {
         let entry = self.entry();
         entry.def.get_or_init(|| parse(entry.name, entry.line))
     }
-
-    /// The schema node of the type, made on first use.
-    pub(crate) fn node(self, make: impl FnOnce(&'static TypeDef) -> Schema) -> &'static Schema {
-        self.entry().node.get_or_init(|| make(self.def()))
-    }
 }
 
 /// The type of a kind.
@@ -176,7 +168,8 @@ pub(crate) fn kind(gvk: &Gvk) -> Option<&'static TypeDef> {
         rows
     });
     let look = |api_version: &str| {
-        let at = BY_KIND.binary_search_by(|(v, k, _)| (*v, *k).cmp(&(api_version, gvk.kind.as_str()))).ok()?;
+        let at =
+            BY_KIND.binary_search_by(|(v, k, _)| (*v, *k).cmp(&(api_version, gvk.kind.as_str()))).ok()?;
         BY_KIND.get(at).and_then(|(_, _, name)| find(name))
     };
     let found = look(&gvk.api_version()).or_else(|| {
@@ -207,7 +200,9 @@ fn parse_field(position: usize, text: &'static str) -> Option<Field> {
         name,
         position,
         form,
-        tags: tags.map(|tags| tags.split('.').filter_map(|tag| tag.parse().ok()).collect()).unwrap_or_default(),
+        tags: tags
+            .map(|tags| tags.split('.').filter_map(|tag| tag.parse().ok()).collect())
+            .unwrap_or_default(),
         required: rest.clone().any(|word| word == "!"),
         pointer: rest.clone().any(|word| word == "*"),
         always: rest.clone().any(|word| word == "~"),

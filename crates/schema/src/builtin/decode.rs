@@ -1,0 +1,340 @@
+//! What a server does to the JSON of a built-in object by reading it into a Go struct and writing it again: types are
+//! checked, unknown fields and zero values vanish, fields without `omitempty` appear, quantities and times become
+//! canonical. (k8s.io/apimachinery `runtime/serializer/json`, sigs.k8s.io/json.)
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use pilothouse_value::{Gvk, Map, Quantity, Timestamp, Value};
+
+use super::types::{self, Field, Form, PropsOr, TypeDef};
+
+const PROPS: &str = "apiextensions.v1.JSONSchemaProps";
+
+/// A body that cannot be read into its kind's Go struct. Its text is what a server answers with status 400.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecodeError {
+    gvk: Gvk,
+    why: Why,
+    /// Names of the fields from the inside outwards, and the struct that holds the innermost.
+    path: Vec<&'static str>,
+    holder: Option<&'static str>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Why {
+    /// A value of the wrong type.
+    Type { found: String, wanted: String },
+    /// A type with a text form of its own refused the text.
+    Text(String),
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (kind, version) = (&self.gvk.kind, &self.gvk.version);
+        write!(f, "{kind} in version \"{version}\" cannot be handled as a {kind}: ")?;
+        match &self.why {
+            Why::Text(text) => f.write_str(text),
+            Why::Type { found, wanted } => match self.holder {
+                None => write!(f, "json: cannot unmarshal {found} into Go value of type {wanted}"),
+                Some(holder) => {
+                    let path: Vec<&str> = self.path.iter().rev().copied().collect();
+                    let path = path.join(".");
+                    write!(
+                        f,
+                        "json: cannot unmarshal {found} into Go struct field {holder}.{path} of type {wanted}"
+                    )
+                }
+            },
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+/// Reads `object` as Go would read it into the struct of `gvk`, and leaves it as Go would write it. Fields that the
+/// kind does not have are removed: ask `prune` first if they are to be told. A kind that is not built in is
+/// left alone.
+///
+/// # Errors
+/// [`DecodeError`] for the first value of the wrong type; `object` is then partly changed.
+pub fn decode(gvk: &Gvk, object: &mut Value) -> Result<(), DecodeError> {
+    let Some(def) = types::kind(gvk) else { return Ok(()) };
+    let fail = |Failure { why, path, holder }| DecodeError { gvk: gvk.clone(), why, path, holder };
+    match object {
+        Value::Object(map) => read_struct(def, map).map_err(fail),
+        other => Err(fail(Failure::type_(other, go_struct(def.name)))),
+    }
+}
+
+struct Failure {
+    why: Why,
+    path: Vec<&'static str>,
+    holder: Option<&'static str>,
+}
+
+impl Failure {
+    fn new(why: Why) -> Self {
+        Self { why, path: Vec::new(), holder: None }
+    }
+
+    fn type_(found: &Value, wanted: String) -> Self {
+        let found = match found {
+            Value::Bool(_) => "bool".to_owned(),
+            // A number of the wrong range is shown, a number in place of something else is not.
+            Value::Int(n) if wanted.starts_with("int") => format!("number {n}"),
+            Value::Float(n) if wanted.starts_with("int") => format!("number {n}"),
+            Value::Int(_) | Value::Float(_) => "number".to_owned(),
+            other => other.kind_name().to_owned(),
+        };
+        Self::new(Why::Type { found, wanted })
+    }
+
+    fn text(text: impl fmt::Display) -> Self {
+        Self::new(Why::Text(text.to_string()))
+    }
+
+    fn inside(mut self, def: &'static TypeDef, field: &'static str) -> Self {
+        self.path.push(field);
+        self.holder.get_or_insert(def.go_name());
+        self
+    }
+}
+
+fn read_struct(def: &'static TypeDef, map: &mut Map) -> Result<(), Failure> {
+    let mut failure = None;
+    map.retain(|name, value| {
+        let (Some(field), None) = (def.field(name), &failure) else { return false };
+        if value.is_null() {
+            return false;
+        }
+        if let Err(error) = read(&field.form, value) {
+            failure = Some(error.inside(def, field.name));
+        }
+        !is_omitted(field, value)
+    });
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    for field in def.always.iter().filter_map(|at| def.fields.get(*at)) {
+        if !map.contains_key(field.name) {
+            map.insert(field.name, if field.pointer { Value::Null } else { zero(&field.form) });
+        }
+    }
+    Ok(())
+}
+
+/// Whether `omitempty` keeps this value out of the text.
+pub(crate) fn is_omitted(field: &Field, value: &Value) -> bool {
+    if field.always {
+        return false;
+    }
+    match value {
+        Value::Null => true,
+        _ if field.pointer => false,
+        Value::Bool(b) => !b,
+        Value::Int(i) => *i == 0 && field.form != Form::IntOrString,
+        Value::Float(f) => *f == 0.0,
+        Value::String(s) => s.is_empty(),
+        Value::Array(a) => a.is_empty(),
+        Value::Object(m) => m.is_empty(),
+    }
+}
+
+/// What Go writes for a value that was never set.
+pub(crate) fn zero(form: &Form) -> Value {
+    match form {
+        Form::String => Value::String(String::new()),
+        Form::Bool => Value::Bool(false),
+        Form::Int32 | Form::Int64 | Form::IntOrString => Value::Int(0),
+        Form::Double => Value::Int(0),
+        Form::Quantity => "0".into(),
+        Form::Duration => "0s".into(),
+        Form::Ref(id) => {
+            let def = id.def();
+            let fields = def.always.iter().filter_map(|at| def.fields.get(*at));
+            let value = |field: &Field| if field.pointer { Value::Null } else { zero(&field.form) };
+            Value::Object(fields.map(|field| (field.name, value(field))).collect())
+        }
+        Form::Bytes
+        | Form::Time
+        | Form::MicroTime
+        | Form::Raw
+        | Form::Json
+        | Form::Fields
+        | Form::PropsOr(_)
+        | Form::List(_)
+        | Form::WrappedList(_)
+        | Form::Map(_) => Value::Null,
+    }
+}
+
+fn read(form: &Form, value: &mut Value) -> Result<(), Failure> {
+    match (form, &mut *value) {
+        (Form::String, Value::String(_)) | (Form::Bool, Value::Bool(_)) | (Form::Int64, Value::Int(_)) => {
+            Ok(())
+        }
+        (Form::Double, Value::Int(_) | Value::Float(_)) | (Form::Json, _) => Ok(()),
+        (Form::Int32, Value::Int(n)) if i32::try_from(*n).is_ok() => Ok(()),
+        (Form::IntOrString, Value::String(_)) => Ok(()),
+        (Form::IntOrString, Value::Int(n)) if i32::try_from(*n).is_ok() => Ok(()),
+        (Form::Raw | Form::Fields, Value::Object(_)) => Ok(()),
+        (Form::Ref(id), Value::Object(map)) => read_struct(id.def(), map),
+        (Form::List(item) | Form::WrappedList(item), Value::Array(items)) => {
+            items.iter_mut().try_for_each(|value| read_or_zero(item, value))
+        }
+        (Form::Map(item), Value::Object(map)) => {
+            map.values_mut().try_for_each(|value| read_or_zero(item, value))
+        }
+        (Form::Bytes, Value::String(text)) => {
+            let clean: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
+            STANDARD.decode(&clean).map_err(|error| Failure::text(base64_text(&clean, &error)))?;
+            *text = clean;
+            Ok(())
+        }
+        (Form::Time, Value::String(text)) => time(text).map(|time| *text = time.to_string()),
+        (Form::MicroTime, Value::String(text)) => time(text).map(|time| *text = time.micro()),
+        (Form::Duration, Value::String(_)) => Ok(()),
+        (Form::Quantity, Value::String(_) | Value::Int(_) | Value::Float(_)) => {
+            let text = match &*value {
+                Value::String(text) => text.trim().to_owned(),
+                other => other.to_json(),
+            };
+            let quantity: Quantity = text.parse().map_err(Failure::text)?;
+            *value = quantity.to_string().into();
+            Ok(())
+        }
+        (Form::PropsOr(PropsOr::Bool), Value::Bool(_)) => Ok(()),
+        (Form::PropsOr(PropsOr::Array), Value::Array(items)) => items.iter_mut().try_for_each(read_props),
+        (Form::PropsOr(PropsOr::Strings), Value::Array(_)) => Ok(()),
+        (Form::PropsOr(_), Value::Object(_)) => read_props(value),
+        (form, found) => Err(Failure::type_(found, go_type(form))),
+    }
+}
+
+fn read_or_zero(form: &Form, value: &mut Value) -> Result<(), Failure> {
+    if value.is_null() {
+        *value = zero(form);
+        return Ok(());
+    }
+    read(form, value)
+}
+
+fn read_props(value: &mut Value) -> Result<(), Failure> {
+    match (types::find(PROPS), &mut *value) {
+        (Some(id), Value::Object(map)) => read_struct(id.def(), map),
+        (_, found) => Err(Failure::type_(found, go_struct(PROPS))),
+    }
+}
+
+fn time(text: &str) -> Result<Timestamp, Failure> {
+    Timestamp::parse(text).map_err(|_| {
+        Failure::text(format_args!(
+            "parsing time {text:?} as \"2006-01-02T15:04:05Z07:00\": cannot parse {text:?} as \"2006\""
+        ))
+    })
+}
+
+fn base64_text(text: &str, error: &base64::DecodeError) -> String {
+    let at = match error {
+        base64::DecodeError::InvalidByte(at, _) | base64::DecodeError::InvalidLastSymbol(at, _) => *at,
+        base64::DecodeError::InvalidLength(_) | base64::DecodeError::InvalidPadding => text.len() / 4 * 4,
+    };
+    format!("illegal base64 data at input byte {at}")
+}
+
+/// The Go name of a struct with its package: `v1.PodSpec`.
+fn go_struct(name: &str) -> String {
+    name.split_once('.').map_or(name, |(_, rest)| rest).to_owned()
+}
+
+fn go_type(form: &Form) -> String {
+    match form {
+        Form::String | Form::Duration | Form::Time | Form::MicroTime => "string".to_owned(),
+        Form::Bool => "bool".to_owned(),
+        Form::Int32 | Form::IntOrString => "int32".to_owned(),
+        Form::Int64 => "int64".to_owned(),
+        Form::Double => "float64".to_owned(),
+        Form::Bytes => "[]uint8".to_owned(),
+        Form::Quantity => "resource.Quantity".to_owned(),
+        Form::Raw => "runtime.RawExtension".to_owned(),
+        Form::Json => "v1.JSON".to_owned(),
+        Form::Fields => "v1.FieldsV1".to_owned(),
+        Form::PropsOr(_) => "v1.JSONSchemaProps".to_owned(),
+        Form::Ref(id) => go_struct(id.name()),
+        Form::List(item) | Form::WrappedList(item) => format!("[]{}", go_type(item)),
+        Form::Map(item) => format!("map[string]{}", go_type(item)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pilothouse_value::json;
+
+    use super::*;
+
+    fn decoded(api_version: &str, kind: &str, mut object: Value) -> Result<Value, String> {
+        let gvk = api_version.parse::<pilothouse_value::GroupVersion>().unwrap().kind(kind);
+        decode(&gvk, &mut object).map_err(|error| error.to_string())?;
+        Ok(object)
+    }
+
+    #[test]
+    fn zero_values_vanish_and_fields_that_go_always_writes_appear() {
+        let pod = json!({
+            "apiVersion": "v1", "kind": "Pod", "unknown": 1,
+            "metadata": {"name": "a", "creationTimestamp": null, "labels": {}, "annotations": {"n": null}},
+            "spec": {"containers": [{"name": "c", "env": [], "stdin": false, "ports": [{"containerPort": 80}],
+                "resources": {"limits": {"cpu": 0.5, "memory": "1024Mi"}, "requests": {"cpu": 2}}}],
+                "terminationGracePeriodSeconds": 0},
+        });
+        let expected = json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "a", "annotations": {"n": ""}},
+            "spec": {"containers": [{"name": "c", "ports": [{"containerPort": 80}],
+                "resources": {"limits": {"cpu": "500m", "memory": "1Gi"}, "requests": {"cpu": "2"}}}],
+                "terminationGracePeriodSeconds": 0},
+            "status": {},
+        });
+        assert_eq!(decoded("v1", "Pod", pod).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_type_is_told_as_go_tells_it() {
+        let cases = [
+            (
+                json!({"spec": {"replicas": "three"}}),
+                "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32",
+            ),
+            (
+                json!({"spec": {"template": {"spec": {"containers": {"name": "c"}}}}}),
+                "json: cannot unmarshal object into Go struct field PodSpec.spec.template.spec.containers of type []v1.Container",
+            ),
+            (
+                json!({"metadata": {"labels": {"a": 1}}}),
+                "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string",
+            ),
+        ];
+        for (object, text) in cases {
+            let error = decoded("apps/v1", "Deployment", object).unwrap_err();
+            assert_eq!(
+                error,
+                format!("Deployment in version \"v1\" cannot be handled as a Deployment: {text}")
+            );
+        }
+        let error = decoded("v1", "Secret", json!({"data": {"a": "not base64!"}})).unwrap_err();
+        assert!(error.ends_with("illegal base64 data at input byte 3"), "{error}");
+    }
+
+    #[test]
+    fn schemas_inside_crds_are_read_too() {
+        let crd = json!({"spec": {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": {
+            "properties": {"a": {"items": {"type": "string", "nonsense": 1}, "additionalProperties": true}}}}}]}});
+        let crd = decoded("apiextensions.k8s.io/v1", "CustomResourceDefinition", crd).unwrap();
+        let version = &crd.items_at(&["spec", "versions"])[0];
+        let field = version.at(&["schema", "openAPIV3Schema", "properties", "a"]).unwrap();
+        assert_eq!(*field, json!({"items": {"type": "string"}, "additionalProperties": true}));
+        assert_eq!(*version.get("served").unwrap(), json!(false));
+    }
+}
