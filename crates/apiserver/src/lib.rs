@@ -1,2 +1,3 @@
 //! Room to be opened.
 pub mod kubelet;
+pub mod streaming;

@@ -24,7 +24,7 @@ impl Query {
         self.all(key).find(|value| !value.is_empty())
     }
 
-    fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> + 'a {
+    fn all<'a>(&'a self, key: &str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(k, _)| k == key).map(|(_, v)| v.as_str())
     }
 
@@ -141,19 +141,19 @@ pub(super) fn log_options(query: &Query, pod: &str) -> Result<LogOptions, Status
     let tail = query.number("tailLines")?;
     if let Some(lines) = tail.filter(|lines| *lines < 0) {
         let text = "must be greater than or equal to 0";
-        errors.push(field::Error::invalid(Path::new("tailLines"), lines, text));
+        errors.push(field::Error::invalid(&Path::new("tailLines"), lines, text));
     }
     let limit = query.number("limitBytes")?;
     if let Some(bytes) = limit.filter(|bytes| *bytes < 1) {
-        errors.push(field::Error::invalid(Path::new("limitBytes"), bytes, "must be greater than 0"));
+        errors.push(field::Error::invalid(&Path::new("limitBytes"), bytes, "must be greater than 0"));
     }
     let since = query.number("sinceSeconds")?;
     let since_time = query.first("sinceTime").map(str::to_owned);
     if since.is_some() && since_time.is_some() {
         let text = "at most one of `sinceTime` or `sinceSeconds` may be specified";
-        errors.push(field::Error::forbidden(Path::new(""), text));
+        errors.push(field::Error::forbidden(&Path::new(""), text));
     } else if let Some(seconds) = since.filter(|seconds| *seconds < 1) {
-        errors.push(field::Error::invalid(Path::new("sinceSeconds"), seconds, "must be greater than 0"));
+        errors.push(field::Error::invalid(&Path::new("sinceSeconds"), seconds, "must be greater than 0"));
     }
     let stream = match query.first("stream") {
         None | Some("All") => None,
@@ -161,16 +161,16 @@ pub(super) fn log_options(query: &Query, pod: &str) -> Result<LogOptions, Status
         Some("Stderr") => Some(LogSource::Stderr),
         Some(other) => {
             let known = ["All", "Stderr", "Stdout"];
-            errors.push(field::Error::unsupported(Path::new("stream"), other, &known));
+            errors.push(field::Error::unsupported(&Path::new("stream"), other, known));
             None
         }
     };
     if stream.is_some() && tail.is_some() {
         let text = "`tailLines` and specific `stream` are mutually exclusive for now";
-        errors.push(field::Error::forbidden(Path::new(""), text));
+        errors.push(field::Error::forbidden(&Path::new(""), text));
     }
     if !errors.is_empty() {
-        return Err(Status::invalid("", "PodLogOptions", pod, errors));
+        return Err(Status::invalid("", "PodLogOptions", pod, &errors));
     }
     Ok(LogOptions {
         follow: query.flag("follow"),

@@ -12,7 +12,6 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
-use super::outcome::ErrorStyle;
 use super::{spdy, websocket};
 use crate::kubelet::{Kubelet, Session, Streams, Target};
 

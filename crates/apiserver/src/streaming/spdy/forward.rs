@@ -61,8 +61,8 @@ async fn forward(kubelet: Arc<dyn Kubelet>, target: Target, data: Stream, error:
     let asked = data.headers.get("port").unwrap_or_default();
     let port = asked.parse::<u16>().ok().filter(|port| *port > 0);
     let Stream { input, output, .. } = data;
-    let outcome = match port {
-        None => Err(format!("unable to parse {asked:?} as a port")),
+    let refusal = match port {
+        None => format!("unable to parse {asked:?} as a port"),
         Some(port) => match kubelet.port_forward(target.clone(), port).await {
             Ok(connection) => {
                 carry(connection, input, output).await;
@@ -71,13 +71,11 @@ async fn forward(kubelet: Arc<dyn Kubelet>, target: Target, data: Stream, error:
             }
             Err(refused) => {
                 let Target { pod, uid, .. } = target;
-                Err(format!("error forwarding port {port} to pod {pod}, uid {uid}: {refused}"))
+                format!("error forwarding port {port} to pod {pod}, uid {uid}: {refused}")
             }
         },
     };
-    if let Err(text) = outcome {
-        error.send(text.into()).await;
-    }
+    error.send(refusal.into()).await;
     output.finish().await;
     error.finish().await;
 }
