@@ -39,7 +39,8 @@ where
         async move { Ok::<_, std::convert::Infallible>(answer.await) }
     });
     tokio::spawn(async move {
-        let connection = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(server), service);
+        let connection =
+            hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(server), service);
         if let Err(error) = connection.with_upgrades().await {
             tracing::debug!(%error, "an in-process connection broke");
         }

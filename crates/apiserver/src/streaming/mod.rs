@@ -25,8 +25,8 @@ use pilothouse_value::{Status, Value};
 use crate::kubelet::{Kubelet, KubeletError};
 pub use bridge::in_process;
 use options::Query;
-pub use upgrade::wants_upgrade;
 use upgrade::Upgrade;
+pub use upgrade::wants_upgrade;
 
 /// Answers `GET …/pods/NAME/log`: the log as a stream of plain text (`text/plain`).
 ///

@@ -30,13 +30,17 @@ impl Query {
 
     /// Query parameters are booleans as apimachinery reads them: absent, `0` and `false` are false.
     fn flag(&self, key: &str) -> bool {
-        self.all(key).next().is_some_and(|value| !matches!(value.to_ascii_lowercase().as_str(), "0" | "false"))
+        self.all(key)
+            .next()
+            .is_some_and(|value| !matches!(value.to_ascii_lowercase().as_str(), "0" | "false"))
     }
 
     fn number(&self, key: &str) -> Result<Option<i64>, Status> {
         let Some(text) = self.first(key) else { return Ok(None) };
         text.parse().map(Some).map_err(|_| {
-            Status::bad_request(&format!("unable to decode query parameter {key}={text:?}: not a whole number"))
+            Status::bad_request(&format!(
+                "unable to decode query parameter {key}={text:?}: not a whole number"
+            ))
         })
     }
 }
@@ -131,7 +135,9 @@ pub(super) fn streams(query: &Query) -> Result<Streams, Status> {
 pub(super) fn exec_options(query: &Query) -> Result<ExecOptions, Status> {
     let command: Vec<String> = query.all("command").map(str::to_owned).collect();
     if command.is_empty() {
-        return Err(Status::bad_request("you must specify a command to run: the parameter `command` is missing"));
+        return Err(Status::bad_request(
+            "you must specify a command to run: the parameter `command` is missing",
+        ));
     }
     Ok(ExecOptions { command, streams: streams(query)? })
 }

@@ -18,9 +18,7 @@ pub(super) enum ErrorStyle {
 /// The document has the shape that clients take the exit code from (`remotecommand.NonZeroExitCodeReason`).
 pub(super) fn last_word(exit: &Exit, style: ErrorStyle) -> Option<String> {
     match (exit, style) {
-        (Exit::Code(0), ErrorStyle::Document) => {
-            Some(json!({"metadata": {}, "status": "Success"}).to_json())
-        }
+        (Exit::Code(0), ErrorStyle::Document) => Some(json!({"metadata": {}, "status": "Success"}).to_json()),
         (Exit::Code(0), ErrorStyle::Text) => None,
         (Exit::Code(code), ErrorStyle::Document) => Some(non_zero(*code).to_json()),
         (Exit::Code(code), ErrorStyle::Text) => {

@@ -3,7 +3,10 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use http::header::{CONNECTION, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, UPGRADE};
+use http::header::{
+    CONNECTION, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
+    UPGRADE,
+};
 use http::{HeaderMap, Request, Response, StatusCode};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
@@ -53,7 +56,8 @@ impl Upgrade {
                 let (name, dialect) = if offered.is_empty() {
                     (None, websocket::Dialect::OLDEST)
                 } else {
-                    let known = |name: &String| websocket::Dialect::named(name).map(|d| (Some(name.clone()), d));
+                    let known =
+                        |name: &String| websocket::Dialect::named(name).map(|d| (Some(name.clone()), d));
                     offered.iter().find_map(known).ok_or_else(|| no_protocol(&offered, websocket::NAMES))?
                 };
                 let head = websocket_head(&accept, name.as_deref())?;
@@ -141,7 +145,8 @@ where
 }
 
 async fn websocket(io: Io) -> WebSocketStream<Io> {
-    let config = WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE)).max_frame_size(Some(MAX_MESSAGE));
+    let config =
+        WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE)).max_frame_size(Some(MAX_MESSAGE));
     WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await
 }
 
@@ -207,7 +212,11 @@ fn header_value(text: &str) -> Result<HeaderValue, Status> {
 
 fn tokens(headers: &HeaderMap, name: &HeaderName) -> Vec<String> {
     let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).map(|token| token.trim().to_owned()).filter(|t| !t.is_empty()).collect()
+    values
+        .flat_map(|value| value.split(','))
+        .map(|token| token.trim().to_owned())
+        .filter(|t| !t.is_empty())
+        .collect()
 }
 
 fn has_token(headers: &HeaderMap, name: &HeaderName, wanted: &str) -> bool {

@@ -80,7 +80,11 @@ async fn forward(kubelet: Arc<dyn Kubelet>, target: Target, data: Stream, error:
     error.finish().await;
 }
 
-async fn carry(connection: Pin<Box<dyn kubelet::Connection>>, mut input: mpsc::Receiver<Bytes>, output: Output) {
+async fn carry(
+    connection: Pin<Box<dyn kubelet::Connection>>,
+    mut input: mpsc::Receiver<Bytes>,
+    output: Output,
+) {
     let (mut reader, mut writer) = tokio::io::split(connection);
     let inbound = async {
         while let Some(chunk) = input.recv().await {

@@ -51,8 +51,12 @@ impl Dialect {
 }
 
 /// Speaks for a session until it has ended or the client has gone.
-pub(in crate::streaming) async fn serve_session<S>(io: S, dialect: Dialect, session: Session, streams: Streams)
-where
+pub(in crate::streaming) async fn serve_session<S>(
+    io: S,
+    dialect: Dialect,
+    session: Session,
+    streams: Streams,
+) where
     S: AsyncRead + AsyncWrite + Send + 'static,
 {
     let mut connection = Connection::new(io);
@@ -119,7 +123,10 @@ impl Wanted {
                 "stderr" => &mut wanted.stderr,
                 "resize" => &mut wanted.resize,
                 other => {
-                    tracing::debug!(stream = other, "a client opened a stream that means nothing in a session");
+                    tracing::debug!(
+                        stream = other,
+                        "a client opened a stream that means nothing in a session"
+                    );
                     return None;
                 }
             };
