@@ -4,3 +4,7 @@
 //! is a function of documents.
 
 pub mod builtin;
+pub mod node;
+pub mod pattern;
+
+pub use node::{Additional, Child, Constraints, ListType, MapType, Patch, Properties, Rule, Schema, Text, Type};

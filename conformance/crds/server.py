@@ -1,0 +1,104 @@
+"""A kube-apiserver with its etcd on loopback, for as long as a `with` block lasts."""
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+import requests
+import urllib3
+
+urllib3.disable_warnings()
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Server:
+    def __init__(self, binaries):
+        self.binaries = binaries
+        self.processes = []
+
+    def __enter__(self):
+        self.dir = tempfile.mkdtemp(prefix="record-")
+        client, peer, self.port = free_port(), free_port(), free_port()
+        with open(f"{self.dir}/tokens", "w") as f:
+            f.write('recorder,admin,admin,"system:masters"\n')
+        subprocess.run(["openssl", "genrsa", "-out", f"{self.dir}/sa.key", "2048"], check=True, capture_output=True)
+        self.run("etcd", f"--data-dir={self.dir}/etcd", "--unsafe-no-fsync", f"--listen-client-urls=http://127.0.0.1:{client}",
+                 f"--advertise-client-urls=http://127.0.0.1:{client}", f"--listen-peer-urls=http://127.0.0.1:{peer}",
+                 f"--initial-advertise-peer-urls=http://127.0.0.1:{peer}", f"--initial-cluster=default=http://127.0.0.1:{peer}")
+        self.run("kube-apiserver", f"--etcd-servers=http://127.0.0.1:{client}", f"--cert-dir={self.dir}", "--bind-address=127.0.0.1",
+                 f"--secure-port={self.port}", "--authorization-mode=RBAC", f"--token-auth-file={self.dir}/tokens",
+                 "--service-account-issuer=https://localhost", f"--service-account-key-file={self.dir}/sa.key",
+                 f"--service-account-signing-key-file={self.dir}/sa.key", "--disable-admission-plugins=ServiceAccount",
+                 "--service-cluster-ip-range=10.0.0.0/24", "--endpoint-reconciler-type=none")
+        self.session = requests.Session()
+        self.session.verify = False
+        self.session.headers["Authorization"] = "Bearer recorder"
+        deadline = time.time() + 60
+        while time.time() < deadline:
+            try:
+                if self.call("GET", "/readyz").status_code == 200:
+                    return self
+            except requests.ConnectionError:
+                pass
+            if any(p.poll() is not None for p in self.processes):
+                break
+            time.sleep(0.2)
+        log = open(f"{self.dir}/kube-apiserver.log").read()[-2000:]
+        self.__exit__()
+        raise SystemExit(f"kube-apiserver did not become ready: {log}")
+
+    def run(self, name, *flags):
+        log = open(f"{self.dir}/{name}.log", "w")
+        command = [os.path.join(self.binaries, name), *flags]
+        self.processes.append(subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL))
+
+    def __exit__(self, *_):
+        for process in reversed(self.processes):
+            process.terminate()
+        for process in self.processes:
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def call(self, method, path, **kwargs):
+        return self.session.request(method, f"https://127.0.0.1:{self.port}{path}", timeout=60, **kwargs)
+
+    def create_crd(self, body, content_type):
+        """Creates a CRD (bytes) and waits until it is served; answers (response of the create, CRD as served or None)."""
+        path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        response = self.call("POST", f"{path}?fieldValidation=Warn", data=body, headers={"Content-Type": content_type})
+        if response.status_code != 201:
+            return response, None
+        name = response.json()["metadata"]["name"]
+        deadline = time.time() + 30
+        while time.time() < deadline:
+            crd = self.call("GET", f"{path}/{name}").json()
+            if any(c["type"] == "Established" and c["status"] == "True" for c in crd["status"].get("conditions", [])):
+                served = all(
+                    self.call("GET", f"/apis/{crd['spec']['group']}/{v['name']}/{crd['spec']['names']['plural']}").status_code == 200
+                    for v in crd["spec"]["versions"] if v["served"])
+                if served:
+                    return response, crd
+            if any(c["type"] == "NamesAccepted" and c["status"] == "False" for c in crd["status"].get("conditions", [])):
+                return response, crd
+            time.sleep(0.1)
+        raise SystemExit(f"{name} was not established in 30 s: {crd.get('status')}")
+
+    def delete_crd(self, name):
+        path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
+        self.call("DELETE", path)
+        deadline = time.time() + 60
+        while time.time() < deadline:
+            if self.call("GET", path).status_code == 404:
+                return
+            time.sleep(0.2)
+        raise SystemExit(f"{name} was not deleted in 60 s")
