@@ -7,4 +7,6 @@ pub mod builtin;
 pub mod node;
 pub mod pattern;
 
-pub use node::{Additional, Child, Constraints, ListType, MapType, Patch, Properties, Rule, Schema, Text, Type};
+pub use node::{
+    Additional, Child, Constraints, ListType, MapType, Patch, Properties, Rule, Schema, Text, Type,
+};

@@ -28,9 +28,9 @@ impl Pattern {
     /// Checks an expression and keeps it. The error is the text of Go's `regexp.Compile`.
     pub fn new(source: &str) -> Result<Self, PatternError> {
         let translated = translate(source)?;
-        regex_syntax::Parser::new()
-            .parse(&translated)
-            .map_err(|error| PatternError::new("invalid character class range", &last_line(&error.to_string())))?;
+        regex_syntax::Parser::new().parse(&translated).map_err(|error| {
+            PatternError::new("invalid character class range", &last_line(&error.to_string()))
+        })?;
         Ok(Self { source: source.into(), compiled: OnceLock::new() })
     }
 
@@ -81,7 +81,8 @@ fn last_line(text: &str) -> String {
 
 /// Writes an expression of Go's syntax in that of the crate `regex`.
 fn translate(source: &str) -> Result<String, PatternError> {
-    let mut translator = Translator { source, rest: source, out: String::with_capacity(source.len() + 16), depth: 0 };
+    let mut translator =
+        Translator { source, rest: source, out: String::with_capacity(source.len() + 16), depth: 0 };
     translator.run()?;
     Ok(translator.out)
 }
@@ -256,7 +257,10 @@ impl<'a> Translator<'a> {
                 }
                 _ => {
                     let rest = after.get(at + c.len_utf8()..).unwrap_or_default();
-                    return Err(PatternError::new("invalid or unsupported Perl syntax", consumed(start, rest)));
+                    return Err(PatternError::new(
+                        "invalid or unsupported Perl syntax",
+                        consumed(start, rest),
+                    ));
                 }
             }
         }
@@ -311,9 +315,9 @@ impl<'a> Translator<'a> {
             Some(p @ ('p' | 'P')) => {
                 let name = after.get(1..).unwrap_or_default();
                 let (name, rest) = match name.strip_prefix('{') {
-                    Some(braced) => braced.split_once('}').ok_or_else(|| {
-                        PatternError::new("invalid character class range", start)
-                    })?,
+                    Some(braced) => braced
+                        .split_once('}')
+                        .ok_or_else(|| PatternError::new("invalid character class range", start))?,
                     None => {
                         let length = name.chars().next().map_or(0, char::len_utf8);
                         name.split_at_checked(length).unwrap_or((name, ""))
@@ -460,7 +464,10 @@ fn consumed<'a>(start: &'a str, rest: &str) -> &'a str {
 
 /// A decimal number without leading zeros. What is too large becomes a number that is refused.
 fn number(digits: &str) -> Option<u32> {
-    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) || (digits.len() > 1 && digits.starts_with('0')) {
+    if digits.is_empty()
+        || !digits.bytes().all(|b| b.is_ascii_digit())
+        || (digits.len() > 1 && digits.starts_with('0'))
+    {
         return None;
     }
     Some(digits.parse().unwrap_or(u32::MAX))
@@ -469,8 +476,8 @@ fn number(digits: &str) -> Option<u32> {
 fn is_posix_class(name: &str) -> bool {
     let name = name.trim_start_matches("[:").trim_end_matches(":]").trim_start_matches('^');
     const NAMES: [&str; 14] = [
-        "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper",
-        "word", "xdigit",
+        "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space",
+        "upper", "word", "xdigit",
     ];
     NAMES.contains(&name)
 }
