@@ -1,1 +1,75 @@
-//! Room to be opened.
+//! The engine of an operator: a shared cache, fair queues, controllers, plans, events, metrics and probes, and a
+//! shutdown in good order. It owns everything between a watch event and the requests that answer it. It knows
+//! Kubernetes only through [`kube::Client`]: not how an API server is made, and nothing of any operator's domain.
+//!
+//! # The low-level door: [`Reconciler`]
+//!
+//! ```no_run
+//! # use std::sync::Arc;
+//! # use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
+//! # use pilothouse_runtime::*;
+//! struct Backups;
+//!
+//! impl Reconciler for Backups {
+//!     type Resource = ConfigMap; // your kind
+//!
+//!     fn declare(d: &mut Declaration<ConfigMap>) {
+//!         d.name("backups").finalizer().reads::<Secret>().uses::<Pod>(&["get", "create", "delete"]);
+//!         d.uses_subresource::<Pod>("exec", &["create"]).uses_subresource::<Pod>("log", &["get"]);
+//!     }
+//!
+//!     /// Once, with filled caches, before the first reconcile: resume what a crash has interrupted.
+//!     async fn start(&self, cx: &Context) -> Result {
+//!         for object in cx.list::<ConfigMap>(None)? {
+//!             cx.enqueue(&Key::of(&*object));
+//!         }
+//!         Ok(())
+//!     }
+//!
+//!     async fn reconcile(&self, object: Arc<ConfigMap>, cx: &Context) -> Result<Action> {
+//!         cx.events().publish(&*object, Event::normal("Started", "the backup has started"));
+//!         let (context, key) = (cx.clone(), Key::of(&*object));
+//!         cx.spawn("backup", async move {
+//!             // long work: `context.client()`, and look at `context.shutdown()` to come to a safe point
+//!             context.enqueue(&key); // look at the object again
+//!         });
+//!         Ok(Action::AwaitChange) // or Action::RequeueAfter(duration), or an error: backoff for this key alone
+//!     }
+//! }
+//!
+//! # async fn run() -> Result {
+//! Manager::from_env().await?.reconciler(Backups).probes(([127, 0, 0, 1], 8080).into()).run().await
+//! # }
+//! ```
+//!
+//! [`Manager::start`] gives a [`Running`] operator to hold ([`Running::shutdown`], [`Running::idle`]);
+//! [`Manager::rules`] are the RBAC rules derived from the declarations.
+
+mod backoff;
+mod cache;
+mod client;
+mod controller;
+mod declaration;
+mod error;
+mod events;
+mod manager;
+mod metrics;
+mod object;
+mod plan;
+mod probes;
+mod queue;
+mod seen;
+mod shutdown;
+
+pub use crate::backoff::Backoff;
+pub use crate::cache::{Cache, Change, Health, Selection, Store, WatchStatus};
+pub use crate::controller::{Action, Context, Reconciler};
+pub use crate::declaration::Declaration;
+pub use crate::error::{BoxError, Error, Result};
+pub use crate::events::{Event, EventType, Recorder};
+pub use crate::manager::{Manager, Running};
+pub use crate::metrics::{Metrics, QueueMetrics};
+pub use crate::object::{Key, Kind, Object, Scope, controller_of};
+pub use crate::plan::Refusal;
+pub use crate::queue::{Load, Outcome, Queue};
+pub use crate::shutdown::signal;

@@ -1,0 +1,6 @@
+//! Plans: what a controller wants to be true, checked by guards before anything is done.
+
+mod guard;
+
+pub(crate) use self::guard::is_protected;
+pub use self::guard::Refusal;
