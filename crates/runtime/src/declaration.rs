@@ -46,7 +46,10 @@ pub struct Declaration<K> {
 
 impl<K> fmt::Debug for Declaration<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Declaration").field("name", &self.name).field("rules", &self.rules).finish_non_exhaustive()
+        f.debug_struct("Declaration")
+            .field("name", &self.name)
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
     }
 }
 
@@ -244,7 +247,8 @@ impl<K: Object> Declaration<K> {
 
 /// One rule for each resource, with the verbs of all rules about it.
 pub(crate) fn merge_rules<'a>(rules: impl IntoIterator<Item = &'a PolicyRule>) -> Vec<PolicyRule> {
-    const ORDER: [&str; 8] = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
+    const ORDER: [&str; 8] =
+        ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
     let place = |verb: &str| ORDER.iter().position(|known| *known == verb).unwrap_or(ORDER.len());
     let mut merged: BTreeMap<(String, String), BTreeSet<(usize, String)>> = BTreeMap::new();
     for rule in rules {

@@ -70,7 +70,9 @@ pub enum Error {
         source: BoxError,
     },
     /// A reconcile panicked. It was contained; the object is tried again later.
-    #[error("the reconcile of {key} panicked: {message}\nhint: this is a bug in the controller; the log has the backtrace")]
+    #[error(
+        "the reconcile of {key} panicked: {message}\nhint: this is a bug in the controller; the log has the backtrace"
+    )]
     Panicked {
         /// Which object.
         key: Key,

@@ -11,8 +11,8 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{Event as CoreEvent, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, Time};
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::Client;
+use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -115,7 +115,8 @@ impl Recorder {
         let (line, receiver) = mpsc::channel(LINE);
         let abort = tasks.abort.clone();
         tasks.tracker.spawn(async move {
-            let mut sender = Sender { client, sent: HashMap::new(), order: VecDeque::new(), budgets: HashMap::new() };
+            let mut sender =
+                Sender { client, sent: HashMap::new(), order: VecDeque::new(), budgets: HashMap::new() };
             abort.run_until_cancelled(sender.run(receiver)).await;
         });
         Self { controller: "".into(), line, metrics }

@@ -145,7 +145,8 @@ impl Manager {
             resyncs: Vec::new(),
         };
         if let Some(address) = self.probes {
-            let probes = Probes { metrics: metrics.clone(), cache: cache.clone(), shutdown: shutdown.clone() };
+            let probes =
+                Probes { metrics: metrics.clone(), cache: cache.clone(), shutdown: shutdown.clone() };
             running.probes = Some(probes.listen(address, &tasks).await?);
         }
         let events = Recorder::start(client.clone(), metrics.clone(), &tasks);
@@ -351,8 +352,13 @@ impl Running {
         if tokio::time::timeout(limit, self.cache.synced()).await.is_ok() {
             return Ok(());
         }
-        let failing: Vec<_> =
-            self.cache.statuses().iter().filter(|status| !status.is_ready()).map(ToString::to_string).collect();
+        let failing: Vec<_> = self
+            .cache
+            .statuses()
+            .iter()
+            .filter(|status| !status.is_ready())
+            .map(ToString::to_string)
+            .collect();
         self.shutdown.cancel();
         self.watches.cancel();
         self.tasks.abort.cancel();

@@ -15,8 +15,8 @@ use prometheus_client::registry::Registry;
 
 /// The buckets of `controller_runtime_reconcile_time_seconds`, in seconds, as controller-runtime has them.
 const RECONCILE_BUCKETS: [f64; 30] = [
-    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5,
-    1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 9.0, 20.0, 60.0,
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25,
+    1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 9.0, 20.0, 60.0,
 ];
 
 /// The buckets of the queue's durations, in seconds: powers of ten from 10 ns to 1000 s.
@@ -130,7 +130,10 @@ impl Metrics {
                 "Reconciles that failed and are not tried again until their object changes"
             ),
             panics: family!("controller_runtime_reconcile_panics", "Reconciles that panicked"),
-            timeouts: family!("controller_runtime_reconcile_timeouts", "Reconciles that were stopped for their time"),
+            timeouts: family!(
+                "controller_runtime_reconcile_timeouts",
+                "Reconciles that were stopped for their time"
+            ),
             durations: family!(
                 "controller_runtime_reconcile_time_seconds",
                 "How long reconciles took",
@@ -144,9 +147,20 @@ impl Metrics {
             depth: family!("workqueue_depth", "Keys that wait"),
             adds: family!("workqueue_adds", "Keys added"),
             retries: family!("workqueue_retries", "Keys put back after a failure"),
-            queue_durations: family!("workqueue_queue_duration_seconds", "How long keys waited", QUEUE_BUCKETS),
-            work_durations: family!("workqueue_work_duration_seconds", "How long the work on a key took", QUEUE_BUCKETS),
-            requests: family!("rest_client_requests", "Requests to the Kubernetes API, by code, method and host"),
+            queue_durations: family!(
+                "workqueue_queue_duration_seconds",
+                "How long keys waited",
+                QUEUE_BUCKETS
+            ),
+            work_durations: family!(
+                "workqueue_work_duration_seconds",
+                "How long the work on a key took",
+                QUEUE_BUCKETS
+            ),
+            requests: family!(
+                "rest_client_requests",
+                "Requests to the Kubernetes API, by code, method and host"
+            ),
             objects: family!("pilothouse_cached_objects", "Objects in the cache"),
             dropped_events,
             writes: AtomicU64::new(0),
@@ -177,10 +191,7 @@ impl Metrics {
     pub(crate) fn controller(&self, controller: &str, concurrency: usize) -> ControllerMetrics {
         let label = ByController { controller: controller.to_owned() };
         let families = &self.0;
-        families
-            .max_concurrent
-            .get_or_create(&label)
-            .set(i64::try_from(concurrency).unwrap_or(i64::MAX));
+        families.max_concurrent.get_or_create(&label).set(i64::try_from(concurrency).unwrap_or(i64::MAX));
         let result = |result| {
             families.reconciles.get_or_create_owned(&ByResult { controller: controller.to_owned(), result })
         };

@@ -133,7 +133,9 @@ impl Kind {
     pub(crate) fn path(&self, namespace: Option<&str>) -> String {
         let root = if self.group.is_empty() { "api" } else { "apis" };
         match namespace.filter(|_| self.namespaced) {
-            Some(namespace) => format!("/{root}/{}/namespaces/{namespace}/{}", self.api_version(), self.plural),
+            Some(namespace) => {
+                format!("/{root}/{}/namespaces/{namespace}/{}", self.api_version(), self.plural)
+            }
             None => format!("/{root}/{}/{}", self.api_version(), self.plural),
         }
     }
@@ -141,7 +143,11 @@ impl Kind {
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.group.is_empty() { f.write_str(&self.plural) } else { write!(f, "{}.{}", self.plural, self.group) }
+        if self.group.is_empty() {
+            f.write_str(&self.plural)
+        } else {
+            write!(f, "{}.{}", self.plural, self.group)
+        }
     }
 }
 

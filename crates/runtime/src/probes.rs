@@ -56,7 +56,10 @@ impl Probes {
                     async move { Ok::<_, Infallible>(answer) }
                 });
                 // A broken connection is the client's affair.
-                let _ = http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service).await;
+                let _ = http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    .serve_connection(TokioIo::new(stream), service)
+                    .await;
             });
         }
     }
@@ -73,9 +76,11 @@ impl Probes {
     pub(crate) fn page(&self, path: &str) -> (StatusCode, &'static str, String) {
         const TEXT: &str = "text/plain; charset=utf-8";
         match path {
-            "/metrics" => {
-                (StatusCode::OK, "application/openmetrics-text; version=1.0.0; charset=utf-8", self.metrics.encode())
-            }
+            "/metrics" => (
+                StatusCode::OK,
+                "application/openmetrics-text; version=1.0.0; charset=utf-8",
+                self.metrics.encode(),
+            ),
             "/healthz" | "/livez" => (StatusCode::OK, TEXT, "ok".to_owned()),
             "/readyz" => self.ready(TEXT),
             _ => (

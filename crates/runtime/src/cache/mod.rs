@@ -37,7 +37,9 @@ pub struct Selection {
 impl Selection {
     fn describe(&self, kind: &Kind) -> String {
         let mut text = kind.to_string();
-        for (name, part) in [("namespace", &self.namespace), ("labels", &self.labels), ("fields", &self.fields)] {
+        for (name, part) in
+            [("namespace", &self.namespace), ("labels", &self.labels), ("fields", &self.fields)]
+        {
             if let Some(part) = part {
                 text.push_str(&format!(" {name}={part}"));
             }

@@ -87,13 +87,7 @@ impl<K: Object> Store<K> {
     /// The objects whose controlling owner has this uid, in the order of their keys.
     pub fn owned_by(&self, uid: &str) -> Vec<Arc<K>> {
         let state = self.0.state.read();
-        state
-            .owned
-            .get(uid)
-            .into_iter()
-            .flatten()
-            .filter_map(|key| state.objects.get(key).cloned())
-            .collect()
+        state.owned.get(uid).into_iter().flatten().filter_map(|key| state.objects.get(key).cloned()).collect()
     }
 
     /// The keys of all objects.

@@ -142,7 +142,9 @@ impl<K: Object> Watch<K> {
             let line = match tokio::time::timeout(limit, futures::StreamExt::next(&mut lines)).await {
                 Ok(Some(Ok(line))) => line,
                 Ok(Some(Err(error))) => return End::broken(error),
-                Ok(None) if listed.is_some() => return End::broken("the stream ended before the list was complete"),
+                Ok(None) if listed.is_some() => {
+                    return End::broken("the stream ended before the list was complete");
+                }
                 Ok(None) => return End::Finished,
                 Err(_) => return End::broken("no event and no end of the stream in time"),
             };
@@ -155,7 +157,12 @@ impl<K: Object> Watch<K> {
         }
     }
 
-    fn event(&self, line: &str, position: &mut Option<String>, listed: &mut Option<HashSet<Key>>) -> Result<(), End> {
+    fn event(
+        &self,
+        line: &str,
+        position: &mut Option<String>,
+        listed: &mut Option<HashSet<Key>>,
+    ) -> Result<(), End> {
         #[derive(Deserialize)]
         struct Event<'a> {
             #[serde(rename = "type")]
@@ -171,9 +178,9 @@ impl<K: Object> Watch<K> {
         let Some(meta) = self.metadata(object.get()) else { return Ok(()) };
         match kind {
             "BOOKMARK" => {
-                let complete = meta
-                    .annotations
-                    .is_some_and(|all| all.get("k8s.io/initial-events-end").is_some_and(|value| value == "true"));
+                let complete = meta.annotations.is_some_and(|all| {
+                    all.get("k8s.io/initial-events-end").is_some_and(|value| value == "true")
+                });
                 if complete && let Some(listed) = listed.take() {
                     self.store.finish_list(&listed, meta.resource_version.as_deref().unwrap_or_default());
                     self.health.watching();
@@ -245,7 +252,8 @@ impl<K: Object> Watch<K> {
             match page.metadata.continue_.filter(|token| !token.is_empty()) {
                 Some(token) => parameters.continue_token = Some(token),
                 None => {
-                    self.store.finish_list(&listed, page.metadata.resource_version.as_deref().unwrap_or_default());
+                    self.store
+                        .finish_list(&listed, page.metadata.resource_version.as_deref().unwrap_or_default());
                     self.health.watching();
                     *position = page.metadata.resource_version;
                     return End::Finished;
@@ -277,7 +285,8 @@ impl<K: Object> Watch<K> {
                 Some(object)
             }
             Err(error) => {
-                let name = self.metadata(text).map(|meta| Key::from_meta(&meta).to_string()).unwrap_or_default();
+                let name =
+                    self.metadata(text).map(|meta| Key::from_meta(&meta).to_string()).unwrap_or_default();
                 self.undecodable(&name, &error);
                 None
             }

@@ -7,11 +7,11 @@ use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use crate::shutdown::Tasks;
 use futures::FutureExt;
 use kube::Client;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use crate::shutdown::Tasks;
 
 use super::worker::panic_text;
 use crate::cache::{AnyStore, Store};
@@ -69,9 +69,9 @@ impl Context {
     /// [`Error::Undeclared`] when the controller's declaration names `K` neither as its own kind nor as one that it
     /// owns, reads or watches.
     pub fn store<K: Object>(&self) -> Result<&Store<K>> {
-        self.any_store(TypeId::of::<K>()).and_then(|store| store.as_any().downcast_ref()).ok_or_else(|| {
-            Error::Undeclared { controller: self.0.name.clone(), kind: Kind::of::<K>().kind }
-        })
+        self.any_store(TypeId::of::<K>())
+            .and_then(|store| store.as_any().downcast_ref())
+            .ok_or_else(|| Error::Undeclared { controller: self.0.name.clone(), kind: Kind::of::<K>().kind })
     }
 
     /// A cached object of a declared kind; for a cluster-scoped kind the namespace is empty.
@@ -114,7 +114,11 @@ impl Context {
 
     /// Runs a task beside the reconciles. A panic in it is contained and logged under `name`. On shutdown it has the
     /// operator's grace period to end by itself, then it is aborted at its next await.
-    pub fn spawn(&self, name: impl Into<String>, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+    pub fn spawn(
+        &self,
+        name: impl Into<String>,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) -> JoinHandle<()> {
         let (name, controller, stop) = (name.into(), self.0.name.clone(), self.0.tasks.abort.clone());
         self.0.tasks.tracker.spawn(async move {
             let contained = AssertUnwindSafe(task).catch_unwind();

@@ -97,9 +97,10 @@ impl<R: Reconciler> Worker<R> {
         let Some((key, started)) = running.remove(&id) else { return };
         let result = match result {
             Ok(result) => Some(result),
-            Err(error) => error.try_into_panic().ok().map(|panic| {
-                Err(Error::Panicked { key: key.clone(), message: panic_text(&*panic) })
-            }),
+            Err(error) => error
+                .try_into_panic()
+                .ok()
+                .map(|panic| Err(Error::Panicked { key: key.clone(), message: panic_text(&*panic) })),
         };
         let spent = started.elapsed();
         self.metrics.active.dec();

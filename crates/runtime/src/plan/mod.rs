@@ -2,5 +2,5 @@
 
 mod guard;
 
-pub(crate) use self::guard::is_protected;
 pub use self::guard::Refusal;
+pub(crate) use self::guard::is_protected;
