@@ -5,7 +5,7 @@
 // for what no document says: which fields are pointers, which are always written, in which order, and
 // under which protobuf tags.
 //
-// Run it in this folder: `go run . -out ../src/tables`. It downloads the modules it needs and nothing else.
+// Run it in this folder: `go run .`. It downloads the modules it needs and nothing else.
 // The formats of the files are described at the top of src/builtin_table.rs.
 package main
 
@@ -67,8 +67,10 @@ type generator struct {
 
 func main() {
 	out := flag.String("out", "../src/tables", "folder to write the tables to")
+	examples := flag.String("fixtures", "../tests/data", "folder to write encoded objects to, for the tests")
 	flag.Parse()
 	check(os.MkdirAll(*out, 0o755))
+	check(os.MkdirAll(*examples, 0o755))
 	source := filepath.Join(moduleFolder(), "api")
 	g := &generator{schemas: map[string]document{}, types: map[string]string{}, texts: map[string]string{}}
 	g.readOpenAPI(filepath.Join(source, "openapi-spec/v3"))
@@ -76,6 +78,7 @@ func main() {
 	scheme := clientscheme.Scheme
 	check(apiextensions.AddToScheme(scheme))
 	check(apiregistration.AddToScheme(scheme))
+	write(*examples, "go_objects.txt", fixtures(scheme))
 	var kinds []string
 	for _, name := range served {
 		gv, err := schema.ParseGroupVersion(name)

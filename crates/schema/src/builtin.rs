@@ -7,17 +7,26 @@
 
 mod decode;
 mod descriptions;
+mod nodes;
 mod resources;
 pub(crate) mod types;
 
 pub use decode::{DecodeError, decode};
+pub(crate) use decode::{is_omitted, zero};
 pub use descriptions::describe;
 pub use resources::{Resource, Subresource, Verbs, resource, resources};
 
 use pilothouse_value::Gvk;
 
+use crate::Schema;
+
 /// The name of a kind's type in the tables, such as `apps.v1.Deployment`; `None` for a kind that is not built in.
 /// Lists (`PodList`) and the options of requests (`DeleteOptions`, in any group) are kinds too.
 pub fn type_name(gvk: &Gvk) -> Option<&'static str> {
     types::kind(gvk).map(|def| def.name)
+}
+
+/// The schema of a built-in kind, without descriptions (see [`describe`]); `None` for a kind that is not built in.
+pub fn schema(gvk: &Gvk) -> Option<&'static Schema> {
+    type_name(gvk).map(nodes::resolve)
 }

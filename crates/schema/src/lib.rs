@@ -6,6 +6,7 @@
 pub mod builtin;
 pub mod node;
 pub mod pattern;
+pub mod proto;
 
 pub use node::{
     Additional, Child, Constraints, ListType, MapType, Patch, Properties, Rule, Schema, Text, Type,

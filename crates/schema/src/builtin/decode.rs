@@ -16,10 +16,7 @@ const PROPS: &str = "apiextensions.v1.JSONSchemaProps";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeError {
     gvk: Gvk,
-    why: Why,
-    /// Names of the fields from the inside outwards, and the struct that holds the innermost.
-    path: Vec<&'static str>,
-    holder: Option<&'static str>,
+    failure: Box<Failure>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,12 +31,12 @@ impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kind, version) = (&self.gvk.kind, &self.gvk.version);
         write!(f, "{kind} in version \"{version}\" cannot be handled as a {kind}: ")?;
-        match &self.why {
+        match &self.failure.why {
             Why::Text(text) => f.write_str(text),
-            Why::Type { found, wanted } => match self.holder {
+            Why::Type { found, wanted } => match self.failure.holder {
                 None => write!(f, "json: cannot unmarshal {found} into Go value of type {wanted}"),
                 Some(holder) => {
-                    let path: Vec<&str> = self.path.iter().rev().copied().collect();
+                    let path: Vec<&str> = self.failure.path.iter().rev().copied().collect();
                     let path = path.join(".");
                     write!(
                         f,
@@ -54,22 +51,24 @@ impl fmt::Display for DecodeError {
 impl std::error::Error for DecodeError {}
 
 /// Reads `object` as Go would read it into the struct of `gvk`, and leaves it as Go would write it. Fields that the
-/// kind does not have are removed: ask `prune` first if they are to be told. A kind that is not built in is
+/// kind does not have are removed: prune by the schema first if they are to be told. A kind that is not built in is
 /// left alone.
 ///
 /// # Errors
 /// [`DecodeError`] for the first value of the wrong type; `object` is then partly changed.
 pub fn decode(gvk: &Gvk, object: &mut Value) -> Result<(), DecodeError> {
     let Some(def) = types::kind(gvk) else { return Ok(()) };
-    let fail = |Failure { why, path, holder }| DecodeError { gvk: gvk.clone(), why, path, holder };
+    let fail = |failure| DecodeError { gvk: gvk.clone(), failure: Box::new(failure) };
     match object {
         Value::Object(map) => read_struct(def, map).map_err(fail),
         other => Err(fail(Failure::type_(other, go_struct(def.name)))),
     }
 }
 
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Failure {
     why: Why,
+    /// Names of the fields from the inside outwards, and the struct that holds the innermost.
     path: Vec<&'static str>,
     holder: Option<&'static str>,
 }

@@ -16,6 +16,8 @@ use std::sync::{LazyLock, OnceLock};
 
 use pilothouse_value::{Gvk, Value};
 
+use crate::Schema;
+
 static TYPES: &str = include_str!("../tables/types.txt");
 static KINDS: &str = include_str!("../tables/kinds.txt");
 
@@ -117,12 +119,18 @@ struct Entry {
     name: &'static str,
     line: &'static str,
     def: OnceLock<TypeDef>,
+    node: OnceLock<Schema>,
 }
 
 static TABLE: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     let entry = |line: &'static str| {
         let end = line.find(['\t', ' ']).unwrap_or(line.len());
-        Entry { name: &line[..end], line: line[end..].trim_end(), def: OnceLock::new() }
+        Entry {
+            name: &line[..end],
+            line: line[end..].trim_end(),
+            def: OnceLock::new(),
+            node: OnceLock::new(),
+        }
     };
     TYPES.lines().map(entry).collect()
 });
@@ -133,6 +141,7 @@ pub(crate) fn find(name: &str) -> Option<TypeId> {
     u16::try_from(at).ok().map(TypeId)
 }
 
+#[cfg(test)]
 /// All types, in the order of their names.
 pub(crate) fn all() -> impl Iterator<Item = TypeId> {
     (0..TABLE.len()).filter_map(|at| u16::try_from(at).ok()).map(TypeId)
@@ -153,6 +162,11 @@ impl TypeId {
     pub(crate) fn def(self) -> &'static TypeDef {
         let entry = self.entry();
         entry.def.get_or_init(|| parse(entry.name, entry.line))
+    }
+
+    /// The schema node of the type, made on first use.
+    pub(crate) fn node(self, make: impl FnOnce(&'static TypeDef) -> Schema) -> &'static Schema {
+        self.entry().node.get_or_init(|| make(self.def()))
     }
 }
 
