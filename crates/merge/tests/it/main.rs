@@ -1,0 +1,25 @@
+//! What the patches do, through the crate's public door.
+
+mod json_patch;
+mod merge_patch;
+mod strategic;
+
+use pilothouse_value::Value;
+use proptest::prelude::*;
+
+/// Documents of any shape, small enough to hit each other's keys often.
+pub(crate) fn any_document() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::Bool),
+        (-3i64..4).prop_map(Value::Int),
+        "[a-c~/]{0,3}".prop_map(Value::String),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
+            prop::collection::vec(("[a-c]{1,2}", inner), 0..4)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
