@@ -6,6 +6,7 @@
 //! Everything is read from its table when it is first asked for: starting costs nothing.
 
 mod decode;
+mod defaults;
 mod descriptions;
 mod nodes;
 mod resources;
@@ -13,6 +14,7 @@ pub(crate) mod types;
 
 pub use decode::{DecodeError, decode};
 pub(crate) use decode::{is_omitted, zero};
+pub use defaults::default;
 pub use descriptions::describe;
 pub use resources::{Resource, Subresource, Verbs, resource, resources};
 

@@ -16,6 +16,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use pilothouse_value::{Gvk, Value};
 
+use super::defaults;
 use crate::Schema;
 
 static TYPES: &str = include_str!("../tables/types.txt");
@@ -101,6 +102,10 @@ pub(crate) struct TypeDef {
     pub(crate) fields: Box<[Field]>,
     /// The fields that Go writes even when they are zero.
     pub(crate) always: Box<[usize]>,
+    /// The fields with a constant default.
+    pub(crate) defaulted: Box<[usize]>,
+    /// Defaults that depend on other fields.
+    pub(super) rule: Option<defaults::Rule>,
 }
 
 impl TypeDef {
@@ -200,7 +205,8 @@ fn parse(name: &'static str, line: &'static str) -> TypeDef {
         parts.enumerate().filter_map(|(position, text)| parse_field(position, text)).collect();
     fields.sort_by_key(|field| field.name);
     let always = (0..fields.len()).filter(|at| fields[*at].always).collect();
-    TypeDef { name, marks, fields: fields.into_boxed_slice(), always }
+    let defaulted = (0..fields.len()).filter(|at| fields[*at].default.is_some()).collect();
+    TypeDef { name, marks, fields: fields.into_boxed_slice(), always, defaulted, rule: defaults::rule(name) }
 }
 
 fn parse_field(position: usize, text: &'static str) -> Option<Field> {
