@@ -1,1 +1,9 @@
-//! Room to be opened.
+//! What makes an API server a cluster.
+#![allow(dead_code)]
+
+mod harness;
+mod resources;
+mod scheduler;
+mod services;
+mod time;
+mod workloads;

@@ -1,0 +1,2 @@
+pub(crate) mod plan;
+pub(crate) mod queue;
