@@ -33,59 +33,60 @@ pub(crate) fn merge(schema: Node<'_>, live: Value, applied: &Value) -> Value {
     }
 }
 
-/// Merges lists of items that are told apart by their path elements: the applied items stand in the order in which they
-/// were applied, and an item that is only in the live list keeps its place before the item that followed it.
+/// Merges lists of items that are told apart by their path elements. The applied items stand in the order in which they
+/// were applied; items that are only in the live list stay as far ahead as the items that both have allow.
 fn merge_items(schema: Node<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
     let element = |item: &Value| schema.element(item).unwrap_or_default();
     let wanted: Vec<String> = applied.iter().map(element).collect();
-    let is_wanted: HashSet<&str> = wanted.iter().map(String::as_str).collect();
     let mut live: Vec<(String, Option<Value>)> =
         live.into_iter().map(|item| (element(&item), Some(item))).collect();
-
-    // Where each wanted item stands in the live list. Live items with the same key are not merged but replaced.
-    let mut places: HashMap<String, Option<usize>> = HashMap::new();
-    for (place, (element, _)) in live.iter().enumerate() {
-        if is_wanted.contains(element.as_str()) {
-            places.entry(element.clone()).and_modify(|place| *place = None).or_insert(Some(place));
-        }
-    }
-    let mut shared = wanted.iter().filter(|element| places.contains_key(*element)).peekable();
+    let places = find_places(&live, &wanted);
+    let mut shared = wanted.iter().filter(|element| places.contains_key(*element)).cloned().peekable();
+    let mut done: HashSet<&str> = HashSet::new();
 
     let mut merged = Vec::with_capacity(live.len() + applied.len());
+    let mut next = wanted.iter().zip(applied).peekable();
     let mut at = 0;
-    for (wanted, item) in wanted.iter().zip(applied) {
-        // Take the live items up to the shared item that comes next. Shared ones that stand elsewhere are skipped: their
-        // turn is where the applied list has them.
-        if shared.peek().is_some() {
-            while at < live.len() {
-                let Some((element, slot)) = live.get_mut(at) else { break };
-                if is_wanted.contains(element.as_str()) {
-                    if Some(&&*element) == shared.peek().map(|next| &**next).as_ref() {
-                        break;
-                    }
-                } else {
-                    merged.extend(slot.take());
-                }
+    while at < live.len() || next.peek().is_some() {
+        if let Some((element, slot)) = live.get_mut(at) {
+            let is_shared = places.contains_key(element);
+            if !is_shared {
+                merged.extend(slot.take());
+                at += 1;
+                continue;
+            }
+            let is_next = next.peek().is_some_and(|(wanted, _)| *wanted == element);
+            if !is_next && next.peek().is_some() && shared.peek().is_some_and(|shared| shared != element) {
+                // The applied list has it elsewhere.
+                at += 1;
+                continue;
+            }
+            if is_next || done.contains(element.as_str()) {
                 at += 1;
             }
         }
-        if shared.peek() == Some(&wanted) {
-            shared.next();
-        }
+        let Some((wanted, item)) = next.next() else { continue };
         let current = places.get(wanted).copied().flatten();
         let current = current.and_then(|place| live.get_mut(place)).and_then(|(_, slot)| slot.take());
         merged.push(match current {
             Some(current) => merge(schema.items(), current, item),
             None => item.clone(),
         });
-        if live.get(at).is_some_and(|(element, _)| element == wanted) {
-            at += 1;
+        done.insert(wanted);
+        shared.next_if_eq(wanted);
+    }
+    merged
+}
+
+/// Where each wanted item stands in the live list. It has no place if there are several with the same key: they are not
+/// merged but replaced.
+fn find_places(live: &[(String, Option<Value>)], wanted: &[String]) -> HashMap<String, Option<usize>> {
+    let wanted: HashSet<&str> = wanted.iter().map(String::as_str).collect();
+    let mut places: HashMap<String, Option<usize>> = HashMap::new();
+    for (place, (element, _)) in live.iter().enumerate() {
+        if wanted.contains(element.as_str()) {
+            places.entry(element.clone()).and_modify(|place| *place = None).or_insert(Some(place));
         }
     }
-    merged.extend(
-        live.into_iter()
-            .filter(|(element, _)| !is_wanted.contains(element.as_str()))
-            .filter_map(|(_, item)| item),
-    );
-    merged
+    places
 }

@@ -3,17 +3,13 @@
 use super::{Node, Shape};
 use crate::fieldset::{FieldSet, field};
 use pilothouse_schema::Schema;
-use pilothouse_value::Value;
+use pilothouse_value::{Map, Value};
 
-/// The document without the given fields. A container that loses all it had is taken out with them.
+/// The document without the given fields. A container that loses all it had stays, empty, unless it is itself given.
 pub(crate) fn remove(schema: Node<'_>, value: Value, fields: &FieldSet) -> Value {
-    remove_below(schema, value, fields).unwrap_or_else(Value::object)
-}
-
-fn remove_below(schema: Node<'_>, value: Value, fields: &FieldSet) -> Option<Value> {
     match (schema.shape(&value), value) {
         (Shape::Fields, Value::Object(map)) => {
-            let mut kept = pilothouse_value::Map::new();
+            let mut kept = Map::new();
             for (key, child) in map {
                 let element = field(&key);
                 if fields.owns(&element) {
@@ -22,15 +18,13 @@ fn remove_below(schema: Node<'_>, value: Value, fields: &FieldSet) -> Option<Val
                 let child = match fields.below(&element) {
                     Some(inner) => {
                         let node = schema.child(&key).unwrap_or_else(|| Node::inner(Schema::any()));
-                        remove_below(node, child, inner)
+                        remove(node, child, inner)
                     }
-                    None => Some(child),
+                    None => child,
                 };
-                if let Some(child) = child {
-                    kept.insert(key, child);
-                }
+                kept.insert(key, child);
             }
-            (!kept.is_empty()).then_some(Value::Object(kept))
+            Value::Object(kept)
         }
         (Shape::Set | Shape::Keyed, Value::Array(items)) => {
             let mut kept = Vec::with_capacity(items.len());
@@ -39,13 +33,13 @@ fn remove_below(schema: Node<'_>, value: Value, fields: &FieldSet) -> Option<Val
                 if fields.owns(&element) {
                     continue;
                 }
-                match fields.below(&element) {
-                    Some(inner) => kept.extend(remove_below(schema.items(), item, inner)),
-                    None => kept.push(item),
-                }
+                kept.push(match fields.below(&element) {
+                    Some(inner) => remove(schema.items(), item, inner),
+                    None => item,
+                });
             }
-            (!kept.is_empty()).then_some(Value::Array(kept))
+            Value::Array(kept)
         }
-        (_, whole) => Some(whole),
+        (_, whole) => whole,
     }
 }

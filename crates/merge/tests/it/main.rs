@@ -1,7 +1,9 @@
 //! What the patches do, through the crate's public door.
 
 mod json_patch;
+mod managed;
 mod merge_patch;
+mod schemas;
 mod strategic;
 
 use pilothouse_value::Value;

@@ -1,19 +1,9 @@
 use crate::any_document;
+use crate::schemas::{fields, of, words};
 use pilothouse_merge::strategic;
-use pilothouse_schema::{Additional, Patch, Schema, Type};
+use pilothouse_schema::{Patch, Schema, Type};
 use pilothouse_value::{Value, json};
 use proptest::prelude::*;
-
-fn of(kind: Type) -> Schema {
-    Schema { kind: Some(kind), ..Default::default() }
-}
-
-fn fields(fields: Vec<(&'static str, Schema)>) -> Schema {
-    Schema {
-        properties: fields.into_iter().map(|(name, schema)| (name.into(), schema.into())).collect(),
-        ..of(Type::Object)
-    }
-}
 
 fn merging(items: Schema, merge_key: Option<&'static str>) -> Schema {
     let patch = Patch { merge_key, strategies: &["merge"] };
@@ -33,9 +23,8 @@ fn workload() -> Schema {
         patch: Patch { merge_key: Some("name"), strategies: &["merge", "retainKeys"] },
         ..merging(named(), Some("name"))
     };
-    let labels = Schema { additional: Some(Additional::Schema(of(Type::String).into())), ..of(Type::Object) };
     fields(vec![
-        ("labels", labels),
+        ("labels", words()),
         ("finalizers", merging(of(Type::String), None)),
         ("containers", merging(container, Some("name"))),
         ("volumes", volume),
