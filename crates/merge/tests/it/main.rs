@@ -1,9 +1,14 @@
 //! What the patches do, through the crate's public door.
 
+#[cfg(test)]
 mod json_patch;
+#[cfg(test)]
 mod managed;
+#[cfg(test)]
 mod merge_patch;
+#[cfg(test)]
 mod schemas;
+#[cfg(test)]
 mod strategic;
 
 use pilothouse_value::Value;
