@@ -9,6 +9,7 @@ mod decode;
 mod defaults;
 mod descriptions;
 mod nodes;
+mod prepare;
 mod resources;
 pub(crate) mod types;
 
@@ -16,6 +17,7 @@ pub use decode::{DecodeError, decode};
 pub(crate) use decode::{is_omitted, zero};
 pub use defaults::default;
 pub use descriptions::describe;
+pub use prepare::{has_generation, prepare_create, prepare_update};
 pub use resources::{Resource, Subresource, Verbs, resource, resources};
 
 use pilothouse_value::Gvk;

@@ -48,10 +48,10 @@ fn stateful_set_spec(map: &mut Map) {
         strategy.insert("type", "RollingUpdate");
         object(strategy, "rollingUpdate");
     }
-    if text(strategy, "type") == "RollingUpdate" {
-        if let Some(Value::Object(rolling)) = strategy.get_mut("rollingUpdate") {
-            fill(rolling, "partition", 0);
-        }
+    if text(strategy, "type") == "RollingUpdate"
+        && let Some(Value::Object(rolling)) = strategy.get_mut("rollingUpdate")
+    {
+        fill(rolling, "partition", 0);
     }
     let policy = object(map, "persistentVolumeClaimRetentionPolicy");
     fill(policy, "whenDeleted", "Retain");
