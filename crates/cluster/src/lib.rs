@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 mod harness;
+pub mod node;
 mod resources;
 mod scheduler;
 mod services;

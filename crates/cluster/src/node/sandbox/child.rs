@@ -26,9 +26,12 @@ use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, kill, pthread_sigmask, signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::stat::{Mode, fchmodat, FchmodatFlags};
+use nix::sys::stat::{FchmodatFlags, Mode, fchmodat};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::{ForkResult, Gid, Pid, Uid, chdir, chown, fork, mkdir, pivot_root, sethostname, setgid, setgroups, setsid, setuid, symlinkat, write};
+use nix::unistd::{
+    ForkResult, Gid, Pid, Uid, chdir, chown, fork, mkdir, pivot_root, setgid, setgroups, sethostname, setsid,
+    setuid, symlinkat, write,
+};
 
 /// Where the host's root is while the mounts are made, seen from inside.
 pub(super) const OLD_ROOT: &CStr = c"/.host";
@@ -140,7 +143,11 @@ pub(super) fn become_program(prepared: &Prepared) -> io::Result<()> {
                 ForkResult::Child => {
                     // A keeper that is killed takes its container along.
                     let _ = prctl::set_pdeathsig(Signal::SIGKILL);
-                    at(prepared, 2, mount(Some(c"proc"), c"/proc", Some(c"proc"), MsFlags::empty(), NOTHING))?;
+                    at(
+                        prepared,
+                        2,
+                        mount(Some(c"proc"), c"/proc", Some(c"proc"), MsFlags::empty(), NOTHING),
+                    )?;
                     at(prepared, 2, umount2(OLD_ROOT, MntFlags::MNT_DETACH))?;
                     as_init(prepared, true)
                 }
@@ -182,7 +189,13 @@ fn take(step: &Step) -> Result<(), Errno> {
             fchmodat(AT_FDCWD, at.as_c_str(), mode, FchmodatFlags::FollowSymlink)
         }
         Step::Layer { lower, at, options } => {
-            let overlay = mount(Some(c"overlay"), at.as_c_str(), Some(c"overlay"), MsFlags::empty(), Some(options.as_c_str()));
+            let overlay = mount(
+                Some(c"overlay"),
+                at.as_c_str(),
+                Some(c"overlay"),
+                MsFlags::empty(),
+                Some(options.as_c_str()),
+            );
             overlay.or_else(|_| {
                 let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
                 mount(Some(lower.as_c_str()), at.as_c_str(), NOTHING, flags, NOTHING)
@@ -214,9 +227,13 @@ fn bind(from: &CStr, at: &Path, file: bool, read_only: bool) -> Result<(), Errno
     }
     let target = at.path.as_c_str();
     if file {
-        open(target, OFlag::O_CREAT | OFlag::O_CLOEXEC | OFlag::O_NOCTTY | OFlag::O_NONBLOCK, Mode::from_bits_truncate(0o644))
-            .map(drop)
-            .or_else(|errno| if exists(target) { Ok(()) } else { Err(errno) })?;
+        open(
+            target,
+            OFlag::O_CREAT | OFlag::O_CLOEXEC | OFlag::O_NOCTTY | OFlag::O_NONBLOCK,
+            Mode::from_bits_truncate(0o644),
+        )
+        .map(drop)
+        .or_else(|errno| if exists(target) { Ok(()) } else { Err(errno) })?;
     } else {
         directory(target)?;
     }
@@ -329,7 +346,8 @@ fn watch_over(control: BorrowedFd<'_>, program: Pid, children: &SigSet) -> i32 {
                 Ok(_) => {}
             }
         }
-        let mut ready = [PollFd::new(control, PollFlags::POLLIN), PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+        let mut ready =
+            [PollFd::new(control, PollFlags::POLLIN), PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
         let _ = poll(&mut ready, PollTimeout::NONE);
         if ready[0].any() == Some(true) {
             let mut byte = [0];
@@ -359,7 +377,10 @@ fn watch_over(control: BorrowedFd<'_>, program: Pid, children: &SigSet) -> i32 {
 fn end_the_rest() {
     // Bounded: a fork bomb is not to keep the keeper for ever.
     for _ in 0..1000 {
-        let Ok(list) = open(c"/proc/thread-self/children", OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty()) else { return };
+        let Ok(list) = open(c"/proc/thread-self/children", OFlag::O_RDONLY | OFlag::O_CLOEXEC, Mode::empty())
+        else {
+            return;
+        };
         let mut text = [0; 4096];
         let length = nix::unistd::read(&list, &mut text).unwrap_or(0);
         let mut number = 0;

@@ -11,6 +11,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path as FsPath, PathBuf};
 
+use nix::unistd::{AccessFlags, access};
+
+use super::Isolation;
 use super::child::{OLD_ROOT, Path, Step};
 
 /// Something of the host that is mounted in a container.
@@ -30,7 +33,12 @@ pub(in crate::node) struct Mount {
 ///
 /// # Errors
 /// When the host's root or the source of a mount cannot be read.
-pub(super) fn steps(staging: &FsPath, visible: &[PathBuf], mounts: &[Mount]) -> io::Result<Vec<(Step, String)>> {
+pub(super) fn steps(
+    isolation: Isolation,
+    staging: &FsPath,
+    visible: &[PathBuf],
+    mounts: &[Mount],
+) -> io::Result<Vec<(Step, String)>> {
     let mut steps = Steps(Vec::new());
     steps.memory(staging, "mode=0755");
     for side in ["upper", "work"] {
@@ -44,7 +52,9 @@ pub(super) fn steps(staging: &FsPath, visible: &[PathBuf], mounts: &[Mount]) -> 
         let at = inside(staging, &path);
         if kind.is_symlink() {
             steps.link(&fs::read_link(&path)?, &at);
-        } else if kind.is_dir() && !matches!(entry.file_name().as_bytes(), b"proc" | b"sys" | b"dev" | b"tmp" | b"lost+found") {
+        } else if kind.is_dir()
+            && !matches!(entry.file_name().as_bytes(), b"proc" | b"sys" | b"dev" | b"tmp" | b"lost+found")
+        {
             steps.layer(&path, staging, &mut number);
         }
     }
@@ -67,6 +77,15 @@ pub(super) fn steps(staging: &FsPath, visible: &[PathBuf], mounts: &[Mount]) -> 
     // Parents before children, whatever order the pod has them in.
     let mut mounts: Vec<&Mount> = mounts.iter().collect();
     mounts.sort_by_key(|mount| mount.target.components().count());
+    if isolation == Isolation::User {
+        let mut closed: Vec<PathBuf> =
+            mounts.iter().filter_map(|mount| closed_directory(&mount.target)).collect();
+        closed.sort();
+        closed.dedup();
+        for (number, directory) in closed.iter().enumerate() {
+            steps.shadow(directory, number)?;
+        }
+    }
     for mount in mounts {
         let file = !fs::metadata(&mount.source)?.is_dir();
         steps.bind(&from_host(&mount.source), &mount.target, file, mount.read_only, false);
@@ -112,7 +131,9 @@ impl Steps {
         if lower.components().count() == 2 {
             self.directory(&at, None);
         }
-        let escaped = |path: &FsPath| path.display().to_string().replace('\\', "\\\\").replace(',', "\\,").replace(':', "\\:");
+        let escaped = |path: &FsPath| {
+            path.display().to_string().replace('\\', "\\\\").replace(',', "\\,").replace(':', "\\:")
+        };
         let options = format!(
             "lowerdir={},upperdir={},workdir={},userxattr",
             escaped(lower),
@@ -147,6 +168,26 @@ impl Steps {
         for (name, number) in links {
             self.link(FsPath::new(&format!("/proc/self/fd{number}")), &dev.join(name));
         }
+    }
+
+    /// Replaces a directory that we may not write to by one in memory that has the same entries, so that mount points
+    /// can be made in it: its owner has no number in our user namespace, so not even its layer is open to us.
+    fn shadow(&mut self, directory: &FsPath, number: usize) -> io::Result<()> {
+        let shadow = PathBuf::from(format!("/.shadow/{number}"));
+        self.directory_with(FsPath::new("/.shadow"), 0o755, None);
+        self.directory(&shadow, None);
+        self.memory(&shadow, "mode=0755");
+        for entry in fs::read_dir(directory)?.take(MAX_SHADOWED) {
+            let entry = entry?;
+            let (path, at, kind) = (entry.path(), shadow.join(entry.file_name()), entry.file_type()?);
+            if kind.is_symlink() {
+                self.link(&fs::read_link(&path)?, &at);
+            } else {
+                self.bind(&path, &at, !kind.is_dir(), false, true);
+            }
+        }
+        self.bind(&shadow, directory, false, false, false);
+        Ok(())
     }
 
     fn enter(&mut self, staging: &FsPath) {
@@ -187,10 +228,42 @@ fn with_parents(path: &FsPath) -> Path {
     Path { parents, path: c_string(path) }
 }
 
+/// How many entries a directory may have in which mount points are made without root's rights.
+const MAX_SHADOWED: usize = 1024;
+
+/// The directory of the host in which the first missing part of a mount point would have to be made, when we may not.
+fn closed_directory(target: &FsPath) -> Option<PathBuf> {
+    if fs::symlink_metadata(target).is_ok() || ["/tmp", "/dev"].iter().any(|ours| target.starts_with(ours)) {
+        return None;
+    }
+    let nearest = target.ancestors().skip(1).find_map(|ancestor| fs::canonicalize(ancestor).ok())?;
+    // The root itself is ours.
+    (nearest.parent().is_some() && access(&nearest, AccessFlags::W_OK).is_err()).then_some(nearest)
+}
+
 /// File systems that hold no files of their own.
 const PSEUDO: &[&str] = &[
-    "autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs", "efivarfs",
-    "fusectl", "hugetlbfs", "mqueue", "nsfs", "proc", "pstore", "ramfs", "rpc_pipefs", "securityfs", "sysfs", "tracefs",
+    "autofs",
+    "binfmt_misc",
+    "bpf",
+    "cgroup",
+    "cgroup2",
+    "configfs",
+    "debugfs",
+    "devpts",
+    "devtmpfs",
+    "efivarfs",
+    "fusectl",
+    "hugetlbfs",
+    "mqueue",
+    "nsfs",
+    "proc",
+    "pstore",
+    "ramfs",
+    "rpc_pipefs",
+    "securityfs",
+    "sysfs",
+    "tracefs",
 ];
 
 /// How many mounts of the host below its top directories are carried over.
@@ -217,5 +290,8 @@ fn submounts(mountinfo: &str) -> Vec<(PathBuf, bool)> {
 
 /// `mountinfo` writes space, tab, newline and backslash as three octal digits.
 fn unescape(text: &str) -> String {
-    ["\\040", "\\011", "\\012", "\\134"].iter().zip([" ", "\t", "\n", "\\"]).fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+    ["\\040", "\\011", "\\012", "\\134"]
+        .iter()
+        .zip([" ", "\t", "\n", "\\"])
+        .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }

@@ -7,6 +7,8 @@
 mod child;
 mod layout;
 mod terminal;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::CString;
 use std::fs::File;
@@ -112,7 +114,11 @@ impl Isolation {
             stdin: false,
             tty: false,
         };
-        let surroundings = Surroundings { staging: staging.to_owned(), hostname: "probe".to_owned(), ..Surroundings::default() };
+        let surroundings = Surroundings {
+            staging: staging.to_owned(),
+            hostname: "probe".to_owned(),
+            ..Surroundings::default()
+        };
         let refusal = match start(attempt, program, surroundings).await {
             Ok(mut process) => match process.wait().await {
                 0 => return attempt,
@@ -138,8 +144,9 @@ pub(super) async fn start(
         if isolation == Isolation::None {
             return spawn(program, World::Host, Vec::new());
         }
-        let steps = layout::steps(&surroundings.staging, &surroundings.visible, &surroundings.mounts)
-            .map_err(|source| SpawnError { stage: "reading what is to be mounted".to_owned(), source })?;
+        let steps =
+            layout::steps(isolation, &surroundings.staging, &surroundings.visible, &surroundings.mounts)
+                .map_err(|source| SpawnError { stage: "reading what is to be mounted".to_owned(), source })?;
         let (steps, texts): (Vec<_>, Vec<_>) = steps.into_iter().unzip();
         let maps = (isolation == Isolation::User).then(|| {
             let (uid, gid) = (Uid::effective(), Gid::effective());
@@ -212,7 +219,8 @@ fn spawn(program: Program, world: World, texts: Vec<String>) -> Result<Process, 
         gid: identity.gid,
         groups: identity.groups.iter().map(|gid| Gid::from_raw(*gid)).collect(),
     });
-    let workdir = CString::new(program.workdir.into_os_string().into_encoded_bytes()).unwrap_or_else(|_| c"/".to_owned());
+    let workdir = CString::new(program.workdir.into_os_string().into_encoded_bytes())
+        .unwrap_or_else(|_| c"/".to_owned());
     child::arrange(
         &mut command,
         Prepared {
@@ -227,9 +235,12 @@ fn spawn(program: Program, world: World, texts: Vec<String>) -> Result<Process, 
     let spawned = command.spawn();
     // Their copies in the children are all that may be left.
     drop((control_reader, report));
-    let mut child = spawned.map_err(|source| SpawnError { stage: stage(report_reader, &texts, name), source })?;
+    let mut child =
+        spawned.map_err(|source| SpawnError { stage: stage(report_reader, &texts, name), source })?;
     let namespaces = match child.id() {
-        Some(keeper) if new_world => namespaces(keeper).map_err(failed("opening the container's namespaces"))?,
+        Some(keeper) if new_world => {
+            namespaces(keeper).map_err(failed("opening the container's namespaces"))?
+        }
         _ => Vec::new(),
     };
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());

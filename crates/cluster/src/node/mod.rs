@@ -1,0 +1,3 @@
+//! A node.
+mod sandbox;
+pub use sandbox::Isolation;
