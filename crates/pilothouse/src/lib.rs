@@ -17,7 +17,8 @@ pub mod prelude {
     pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
     pub use kube::{Client, CustomResource, CustomResourceExt, KubeSchema, Resource, ResourceExt};
     pub use pilothouse_runtime::{
-        Action, Context, Declaration, Error, Event, Key, Manager, Object, Reconciler, Result, Running,
+        Action, Available, Cleanup, ConditionStatus, Context, Controller, Declaration, Error, Event, Key,
+        Manager, Object, Observed, Plan, Reconciler, Result, Running, Seen,
     };
     pub use schemars::JsonSchema;
     pub use serde::{Deserialize, Serialize};

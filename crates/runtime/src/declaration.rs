@@ -11,6 +11,7 @@ use std::time::Duration;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use crate::cache::{AnyStore, Cache, Change, Selection, Store};
+use crate::controller::Controller;
 use crate::object::{Key, Kind, Object, controller_of, group_of};
 use crate::queue::Queue;
 
@@ -39,6 +40,7 @@ pub struct Declaration<K> {
     pub(crate) selection: Selection,
     pub(crate) owned: BTreeSet<Kind>,
     pub(crate) connections: Vec<(TypeId, Connect)>,
+    pub(crate) reads: ReadIndex,
     rules: Vec<PolicyRule>,
     writes_status: bool,
     _kind: PhantomData<fn() -> K>,
@@ -72,10 +74,18 @@ impl<K: Object> Declaration<K> {
             selection: Selection::default(),
             owned: BTreeSet::new(),
             connections: Vec::new(),
+            reads: Arc::default(),
             rules: Vec::new(),
             writes_status: true,
             _kind: PhantomData,
         }
+    }
+
+    /// What the controller `C` declares.
+    pub fn of<C: Controller<Resource = K>>() -> Self {
+        let mut declaration = Self::new();
+        C::declare(&mut declaration);
+        declaration
     }
 
     /// The controller's name: label of metrics, field manager of what it applies, source of its events. The default

@@ -2,6 +2,33 @@
 //! shutdown in good order. It owns everything between a watch event and the requests that answer it. It knows
 //! Kubernetes only through [`kube::Client`]: not how an API server is made, and nothing of any operator's domain.
 //!
+//! # The high-level door: [`Controller`]
+//!
+//! Its logic is a function from what was seen to a [`Plan`]; guards check the plan, and only what differs is written.
+//!
+//! ```no_run
+//! # use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
+//! # use pilothouse_runtime::*;
+//! struct Copies;
+//!
+//! impl Controller for Copies {
+//!     type Resource = Service; // your kind
+//!
+//!     fn declare(d: &mut Declaration<Service>) {
+//!         d.name("copies").owns::<ConfigMap>().reads::<Secret>();
+//!     }
+//!
+//!     async fn analyze(&self, service: &Service, seen: &Seen<'_>) -> Result<Plan> {
+//!         let secret = seen.get::<Secret>("source"); // when it changes, this service is analyzed again
+//!         Ok(Plan::new().ready_when(secret.is_some()).ensure(ConfigMap::default()))
+//!     }
+//! }
+//!
+//! # async fn run() -> Result {
+//! Manager::from_env().await?.controller(Copies).run().await
+//! # }
+//! ```
+//!
 //! # The low-level door: [`Reconciler`]
 //!
 //! ```no_run
@@ -45,6 +72,7 @@
 //! [`Manager::start`] gives a [`Running`] operator to hold ([`Running::shutdown`], [`Running::idle`]);
 //! [`Manager::rules`] are the RBAC rules derived from the declarations.
 
+mod available;
 mod backoff;
 mod cache;
 mod client;
@@ -61,15 +89,17 @@ mod queue;
 mod seen;
 mod shutdown;
 
+pub use crate::available::Available;
 pub use crate::backoff::Backoff;
 pub use crate::cache::{Cache, Change, Health, Selection, Store, WatchStatus};
-pub use crate::controller::{Action, Context, Reconciler};
+pub use crate::controller::{Action, Cleanup, Context, Controller, Reconciler};
 pub use crate::declaration::Declaration;
 pub use crate::error::{BoxError, Error, Result};
 pub use crate::events::{Event, EventType, Recorder};
 pub use crate::manager::{Manager, Running};
 pub use crate::metrics::{Metrics, QueueMetrics};
 pub use crate::object::{Key, Kind, Object, Scope, controller_of};
-pub use crate::plan::Refusal;
+pub use crate::plan::{ConditionStatus, Observed, Plan, Refusal};
 pub use crate::queue::{Load, Outcome, Queue};
+pub use crate::seen::Seen;
 pub use crate::shutdown::signal;

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::backoff::Backoff;
 use crate::cache::{AnyStore, Cache, Change, Selection, WatchStatus};
 use crate::client::observed;
-use crate::controller::{Context, Reconciler, Settings, Worker};
+use crate::controller::{Context, Controller, Planned, Reconciler, Settings, Shared, Worker};
 use crate::declaration::{Declaration, merge_rules};
 use crate::error::{Error, Result};
 use crate::events::Recorder;
@@ -60,11 +60,23 @@ impl Manager {
         Client::try_default().await.map(Self::new).map_err(|error| Error::Config(error.into()))
     }
 
+    /// Adds a controller whose logic is a function from what is seen to a plan.
+    #[must_use]
+    pub fn controller<C: Controller>(self, controller: C) -> Self {
+        let declaration = Declaration::of::<C>();
+        let planned = Planned::new(controller, &declaration);
+        self.add(planned, declaration)
+    }
+
     /// Adds a controller that acts by itself.
     #[must_use]
-    pub fn reconciler<R: Reconciler>(mut self, reconciler: R) -> Self {
+    pub fn reconciler<R: Reconciler>(self, reconciler: R) -> Self {
         let mut declaration = Declaration::new();
         R::declare(&mut declaration);
+        self.add(reconciler, declaration)
+    }
+
+    fn add<R: Reconciler>(mut self, reconciler: R, declaration: Declaration<R::Resource>) -> Self {
         self.controllers.push(Box::new(Declared { reconciler: Arc::new(reconciler), declaration }));
         self
     }
@@ -206,7 +218,7 @@ impl<R: Reconciler> Start for Declared<R> {
         let queue = Queue::new(Backoff::KEYS, base.metrics.queue(&name));
         let selection = Selection { namespace: base.namespace.clone(), ..declaration.selection.clone() };
         let store = base.cache.watch::<R::Resource>(&selection);
-        let reads = Arc::default();
+        let reads = declaration.reads.clone();
         let mut stores: HashMap<TypeId, Arc<dyn AnyStore>> = HashMap::new();
         stores.insert(TypeId::of::<R::Resource>(), Arc::new(store.clone()));
         for (kind, connect) in &declaration.connections {
@@ -221,15 +233,16 @@ impl<R: Reconciler> Start for Declared<R> {
                 }
             }
         });
-        let context = Context::new(
-            name.clone(),
-            base.client.clone(),
+        let context = Context::new(Shared {
+            name: name.clone(),
+            finalizer: declaration.finalizer.clone(),
+            client: base.client.clone(),
             stores,
-            base.events.named(&name),
-            queue.clone(),
-            base.shutdown.clone(),
-            base.tasks.clone(),
-        );
+            events: base.events.named(&name),
+            queue: queue.clone(),
+            shutdown: base.shutdown.clone(),
+            tasks: base.tasks.clone(),
+        });
         let worker = Worker {
             metrics: base.metrics.controller(&name, declaration.concurrency),
             settings: Settings { name, concurrency: declaration.concurrency, timeout: declaration.timeout },

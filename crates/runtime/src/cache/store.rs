@@ -242,8 +242,6 @@ pub(crate) trait AnyStore: Send + Sync {
     fn kind(&self) -> &Kind;
     /// The cached object as JSON.
     fn json(&self, key: &Key) -> Option<Result<Value, serde_json::Error>>;
-    /// The metadata of the objects that the owner with this uid controls.
-    fn owned_keys(&self, uid: &str) -> Vec<Key>;
     /// Takes in the answer to a write.
     fn observe_json(&self, object: Value);
     fn as_any(&self) -> &dyn Any;
@@ -256,10 +254,6 @@ impl<K: Object> AnyStore for Store<K> {
 
     fn json(&self, key: &Key) -> Option<Result<Value, serde_json::Error>> {
         self.get(key).map(|object| serde_json::to_value(&*object))
-    }
-
-    fn owned_keys(&self, uid: &str) -> Vec<Key> {
-        self.0.state.read().owned.get(uid).into_iter().flatten().cloned().collect()
     }
 
     fn observe_json(&self, object: Value) {

@@ -10,6 +10,9 @@ use std::sync::Arc;
 use crate::shutdown::Tasks;
 use futures::FutureExt;
 use kube::Client;
+use kube::api::{Patch, PatchParams};
+use kube::core::Request;
+use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -24,14 +27,16 @@ use crate::queue::Queue;
 #[derive(Clone)]
 pub struct Context(Arc<Shared>);
 
-struct Shared {
-    name: String,
-    client: Client,
-    stores: HashMap<TypeId, Arc<dyn AnyStore>>,
-    events: Recorder,
-    queue: Arc<Queue<Key>>,
-    shutdown: CancellationToken,
-    tasks: Tasks,
+/// What contexts share.
+pub(crate) struct Shared {
+    pub(crate) name: String,
+    pub(crate) finalizer: Option<String>,
+    pub(crate) client: Client,
+    pub(crate) stores: HashMap<TypeId, Arc<dyn AnyStore>>,
+    pub(crate) events: Recorder,
+    pub(crate) queue: Arc<Queue<Key>>,
+    pub(crate) shutdown: CancellationToken,
+    pub(crate) tasks: Tasks,
 }
 
 impl fmt::Debug for Context {
@@ -41,16 +46,8 @@ impl fmt::Debug for Context {
 }
 
 impl Context {
-    pub(crate) fn new(
-        name: String,
-        client: Client,
-        stores: HashMap<TypeId, Arc<dyn AnyStore>>,
-        events: Recorder,
-        queue: Arc<Queue<Key>>,
-        shutdown: CancellationToken,
-        tasks: Tasks,
-    ) -> Self {
-        Self(Arc::new(Shared { name, client, stores, events, queue, shutdown, tasks }))
+    pub(crate) fn new(shared: Shared) -> Self {
+        Self(Arc::new(shared))
     }
 
     /// The controller's name.
@@ -100,6 +97,65 @@ impl Context {
     /// Where to send events about objects.
     pub fn events(&self) -> &Recorder {
         &self.0.events
+    }
+
+    /// Makes sure that the object cannot vanish before [`Context::remove_finalizer`]. Returns the object as it is then.
+    /// Without a finalizer in the declaration it does nothing.
+    ///
+    /// # Errors
+    /// As the request; a conflict when the object has changed since it was read.
+    pub async fn add_finalizer<K: Object>(&self, object: Arc<K>) -> Result<Arc<K>> {
+        let Some(finalizer) = &self.0.finalizer else { return Ok(object) };
+        let mut all = object.meta().finalizers.clone().unwrap_or_default();
+        if all.contains(finalizer) || object.meta().deletion_timestamp.is_some() {
+            return Ok(object);
+        }
+        all.push(finalizer.clone());
+        let answer = self.set_finalizers(&*object, all, "add the finalizer to").await?;
+        self.observe(answer.clone());
+        Ok(Arc::new(answer))
+    }
+
+    /// Lets the object vanish, as far as this controller is concerned.
+    ///
+    /// # Errors
+    /// As the request; a conflict when the object has changed since it was read.
+    pub async fn remove_finalizer<K: Object>(&self, object: &K) -> Result {
+        if !self.has_finalizer(object) {
+            return Ok(());
+        }
+        let mut rest = object.meta().finalizers.clone().unwrap_or_default();
+        rest.retain(|known| Some(known) != self.0.finalizer.as_ref());
+        match self.set_finalizers(object, rest, "remove the finalizer from").await {
+            Err(Error::Request { source: kube::Error::Api(status), .. }) if status.code == 404 => Ok(()),
+            answer => answer.map(|_| ()),
+        }
+    }
+
+    /// True when this controller's finalizer is on the object.
+    pub fn has_finalizer<K: Object>(&self, object: &K) -> bool {
+        let mut all = object.meta().finalizers.iter().flatten();
+        self.0.finalizer.as_ref().is_some_and(|ours| all.any(|known| known == ours))
+    }
+
+    async fn set_finalizers<K: Object>(
+        &self,
+        object: &K,
+        all: Vec<String>,
+        action: &'static str,
+    ) -> Result<K> {
+        let (kind, key) = (Kind::of::<K>(), Key::of(object));
+        let patch =
+            json!({"metadata": {"finalizers": all, "resourceVersion": object.meta().resource_version}});
+        let parameters = PatchParams { field_manager: Some(self.0.name.clone()), ..PatchParams::default() };
+        let request = Request::new(kind.path(key.namespace()))
+            .patch(key.name(), &parameters, &Patch::Merge(&patch))
+            .map_err(kube::Error::BuildRequest)?;
+        self.0.client.request(request).await.map_err(|source| Error::Request {
+            action,
+            object: format!("{kind} {key}"),
+            source,
+        })
     }
 
     /// Asks for a reconcile of this key, as if its object had changed.

@@ -1,6 +1,7 @@
 //! Controllers: the interface that authors implement, what they are given, and the loop that runs them.
 
 mod context;
+mod planned;
 mod worker;
 
 use std::future::Future;
@@ -8,11 +9,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::context::Context;
+pub(crate) use self::context::Shared;
+pub(crate) use self::planned::Planned;
 pub(crate) use self::worker::{Settings, Worker};
 use crate::declaration::Declaration;
 use crate::error::Result;
 use crate::object::{Key, Object};
+use crate::plan::Plan;
 use crate::queue::Outcome;
+use crate::seen::Seen;
 
 /// What comes after a successful reconcile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,4 +69,40 @@ pub trait Reconciler: Send + Sync + 'static {
         let _ = (key, context);
         async { Ok(()) }
     }
+}
+
+/// A controller whose logic is a function from what was seen to a plan. The engine observes before and acts after it.
+///
+/// When `analyze` fails or its plan is refused, nothing is written but the condition `Ready` (false, with the error's
+/// reason) and an event, and the object is tried again with its own backoff. An object with the annotation
+/// `pilothouse.dev/paused: "true"` is left alone entirely.
+pub trait Controller: Send + Sync + 'static {
+    /// The kind whose objects are controlled.
+    type Resource: Object;
+
+    /// Says what the controller owns, reads and watches.
+    fn declare(declaration: &mut Declaration<Self::Resource>);
+
+    /// What should be true, given the object and what was seen. It must not change anything itself.
+    fn analyze(&self, object: &Self::Resource, seen: &Seen<'_>) -> impl Future<Output = Result<Plan>> + Send;
+
+    /// What must happen before the object may vanish; called instead of `analyze` once it is being deleted, when the
+    /// declaration has a `finalizer`. What the object owns is removed by Kubernetes afterwards.
+    fn cleanup(
+        &self,
+        object: &Self::Resource,
+        seen: &Seen<'_>,
+    ) -> impl Future<Output = Result<Cleanup>> + Send {
+        let _ = (object, seen);
+        async { Ok(Cleanup::Done) }
+    }
+}
+
+/// How far a cleanup has come.
+#[derive(Debug)]
+pub enum Cleanup {
+    /// The object may vanish.
+    Done,
+    /// Carry this out, and ask again when something changes or the plan's time has come.
+    Wait(Plan),
 }
