@@ -4,6 +4,7 @@
 //!
 //! An operator starts with `use pilothouse::prelude::*;`.
 
+pub use pilothouse_macros::{resource, schema, test};
 pub use pilothouse_runtime as runtime;
 pub use {k8s_openapi, kube, schemars, serde, serde_json};
 
@@ -14,6 +15,9 @@ pub mod prelude {
     pub use std::sync::Arc;
     pub use std::time::Duration;
 
+    pub use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, StatefulSet};
+    pub use k8s_openapi::api::batch::v1::Job;
+    pub use k8s_openapi::api::core::v1::{ConfigMap, Namespace, PersistentVolumeClaim, Pod, Secret, Service};
     pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
     pub use kube::{Client, CustomResource, CustomResourceExt, KubeSchema, Resource, ResourceExt};
     pub use pilothouse_runtime::{
