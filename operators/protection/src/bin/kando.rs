@@ -1,0 +1,2 @@
+//! `kando`: the tool that runs inside the pods of a Blueprint.
+fn main() {}
