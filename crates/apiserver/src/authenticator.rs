@@ -1,0 +1,130 @@
+//! Who is it? Client certificates, bearer tokens, and nobody.
+
+use crate::certs::ClientCertificates;
+use crate::tokens::{Bound, ISSUER, Signer, TokenError, Verified};
+use crate::user::User;
+use http::HeaderMap;
+use pilothouse_store::Clock;
+use pilothouse_value::{Status, Value, json};
+use rustls::pki_types::CertificateDer;
+use std::collections::HashMap;
+
+/// Tells users by what their requests show.
+pub struct Authenticator {
+    /// Trusts no certificate if `None`.
+    pub certificates: Option<ClientCertificates>,
+    /// Users by their static tokens.
+    pub static_tokens: HashMap<String, User>,
+    /// Verifies the tokens of service accounts.
+    pub signer: std::sync::Arc<Signer>,
+    /// What tokens are bound to.
+    pub objects: Box<dyn Bound>,
+    /// When tokens expire.
+    pub clock: Clock,
+    /// Whether a request without credentials is one of [`User::anonymous`], and not 401.
+    pub anonymous: bool,
+}
+
+impl std::fmt::Debug for Authenticator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Authenticator").field("anonymous", &self.anonymous).finish_non_exhaustive()
+    }
+}
+
+impl Authenticator {
+    /// The user of a request, from its headers and the certificates that the client showed in the TLS handshake.
+    ///
+    /// # Errors
+    /// 401 for credentials that are not good, also where requests without any are served.
+    pub fn authenticate(
+        &self,
+        headers: &HeaderMap,
+        certificates: Option<&[CertificateDer<'_>]>,
+    ) -> Result<User, Status> {
+        let certificates = certificates.filter(|chain| !chain.is_empty());
+        if let (Some(trusted), Some(chain)) = (&self.certificates, certificates)
+            && let Some(user) = trusted.user(chain)
+        {
+            return Ok(user);
+        }
+        if let Some(token) = bearer_token(headers) {
+            return match self.token(token, &[ISSUER]) {
+                Ok(verified) => Ok(verified.user),
+                Err(_) => Err(Status::unauthorized()),
+            };
+        }
+        if certificates.is_some() || !self.anonymous {
+            return Err(Status::unauthorized());
+        }
+        Ok(User::anonymous())
+    }
+
+    /// Whom a bearer token stands for. Static tokens are good for every audience.
+    ///
+    /// # Errors
+    /// When the token is not good.
+    pub fn token(&self, token: &str, audiences: &[&str]) -> Result<Verified, TokenError> {
+        if let Some(user) = self.static_tokens.get(token) {
+            let audiences = audiences.iter().map(|audience| (*audience).to_owned()).collect();
+            return Ok(Verified { user: user.clone(), audiences });
+        }
+        self.signer.verify(token, audiences, self.clock.now(), &*self.objects)
+    }
+}
+
+/// The token in `Authorization: Bearer …`.
+fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(http::header::AUTHORIZATION)?.to_str().ok()?.trim();
+    let (scheme, token) = value.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// A line of a static token file that is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "reading the token file: line {line} has no token, user and uid; hint: token,user,uid,\"group1,group2\""
+)]
+pub struct TokenFileError {
+    line: usize,
+}
+
+/// Reads a static token file: `token,user,uid` and optionally `"group1,group2"` on each line.
+///
+/// # Errors
+/// At the first line that has fewer columns.
+pub fn read_token_file(text: &str) -> Result<HashMap<String, User>, TokenFileError> {
+    let mut users = HashMap::new();
+    for (index, line) in text.lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let mut columns = line.splitn(4, ',').map(str::trim);
+        let mut next = || columns.next().filter(|column| !column.is_empty());
+        let (Some(token), Some(name)) = (next(), next()) else {
+            return Err(TokenFileError { line: index + 1 });
+        };
+        let uid = columns.next().ok_or(TokenFileError { line: index + 1 })?;
+        let groups = columns.next().unwrap_or_default().trim_matches('"').split(',');
+        let groups = groups.map(str::trim).filter(|group| !group.is_empty());
+        let mut user = User::new(name, groups);
+        user.uid = uid.to_owned();
+        users.insert(token.to_owned(), user);
+    }
+    Ok(users)
+}
+
+/// Answers a `SelfSubjectReview`: who am I? (`kubectl auth whoami`)
+pub fn self_subject_review(user: &User, now: pilothouse_value::Timestamp) -> Value {
+    let mut info = json!({"username": user.name, "groups": user.groups});
+    if !user.uid.is_empty() {
+        info.set(&["uid"], &user.uid);
+    }
+    if !user.extra.is_empty() {
+        info.set(&["extra"], crate::tokens::extra(user));
+    }
+    let mut answer = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
+    answer.set(&["metadata", "creationTimestamp"], now);
+    answer.set(&["status", "userInfo"], info);
+    answer
+}

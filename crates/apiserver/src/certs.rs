@@ -1,0 +1,315 @@
+//! Certificates: the cluster's own authority, what it issues, and the TLS side of who a client is.
+//!
+//! Keys are ECDSA P-256: a new one takes microseconds, and every client of Kubernetes accepts it.
+
+use crate::user::User;
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
+    KeyPair, KeyUsagePurpose,
+};
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime, pem::PemObject};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{
+    DigitallySignedStruct, DistinguishedName as TlsName, RootCertStore, ServerConfig, SignatureScheme,
+};
+use std::sync::Arc;
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+/// What cannot be done with certificates.
+#[derive(Debug, thiserror::Error)]
+pub enum CertError {
+    /// A key or certificate could not be made, or what was given is none.
+    #[error("making a certificate for {subject}: {source}")]
+    Issue {
+        /// Whose it would have been.
+        subject: String,
+        /// What the library says.
+        source: rcgen::Error,
+    },
+    /// Text that should be PEM is not.
+    #[error("reading {what}: {why}; hint: it must be PEM, as openssl writes it")]
+    Pem {
+        /// What was read.
+        what: &'static str,
+        /// Why it is none.
+        why: String,
+    },
+    /// rustls does not take them.
+    #[error("setting up TLS: {0}")]
+    Tls(String),
+}
+
+impl CertError {
+    /// The reason as a word, for logs and metrics.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            CertError::Issue { .. } => "CertificateNotIssued",
+            CertError::Pem { .. } => "InvalidPEM",
+            CertError::Tls(_) => "InvalidTLSConfiguration",
+        }
+    }
+}
+
+/// A certificate with its key, both in PEM.
+#[derive(Clone)]
+pub struct CertifiedKey {
+    /// The certificate.
+    pub certificate: String,
+    /// The private key, in PKCS #8.
+    pub key: String,
+}
+
+impl std::fmt::Debug for CertifiedKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CertifiedKey").field("certificate", &self.certificate).finish_non_exhaustive()
+    }
+}
+
+/// A certificate authority that signs for servers and clients.
+pub struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    pem: CertifiedKey,
+}
+
+impl std::fmt::Debug for Authority {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Authority").field("certificate", &self.pem.certificate).finish_non_exhaustive()
+    }
+}
+
+const AUTHORITY: &str = "pilothouse";
+
+impl Authority {
+    /// A new authority. Its certificate is valid for as long as anyone will ask: clusters like this one are short-lived.
+    ///
+    /// # Errors
+    /// When the machine gives no random numbers.
+    pub fn generate() -> Result<Self, CertError> {
+        let issue = |source| CertError::Issue { subject: AUTHORITY.to_owned(), source };
+        let key = KeyPair::generate().map_err(issue)?;
+        let params = authority_params();
+        let certificate = params.self_signed(&key).map_err(issue)?.pem();
+        let pem = CertifiedKey { certificate, key: key.serialize_pem() };
+        Ok(Self { issuer: Issuer::new(params, key), pem })
+    }
+
+    /// The authority that [`Authority::generate`] made in an earlier life.
+    ///
+    /// # Errors
+    /// When the key is no PEM key.
+    pub fn from_pem(pem: CertifiedKey) -> Result<Self, CertError> {
+        let key = KeyPair::from_pem(&pem.key).map_err(|why| CertError::Pem {
+            what: "the key of the certificate authority",
+            why: why.to_string(),
+        })?;
+        Ok(Self { issuer: Issuer::new(authority_params(), key), pem })
+    }
+
+    /// Its own certificate and key, to be kept.
+    pub fn pem(&self) -> &CertifiedKey {
+        &self.pem
+    }
+
+    /// A certificate for a server that is reached under these DNS names and IP addresses.
+    ///
+    /// # Errors
+    /// When a name cannot be in a certificate.
+    pub fn issue_server(&self, names: &[String]) -> Result<CertifiedKey, CertError> {
+        let mut params = CertificateParams::new(names)
+            .map_err(|source| CertError::Issue { subject: names.join(", "), source })?;
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        self.issue(params, "kube-apiserver", &[])
+    }
+
+    /// A certificate that authenticates a client as this user: the name is the common name, the groups are the
+    /// organizations. [`crate::user::AUTHENTICATED`] is left out, since everyone gets it.
+    ///
+    /// # Errors
+    /// When the name cannot be in a certificate.
+    pub fn issue_client(&self, user: &User) -> Result<CertifiedKey, CertError> {
+        let mut params = CertificateParams::default();
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let groups: Vec<&str> = user.groups.iter().map(String::as_str).collect();
+        let groups: Vec<&str> =
+            groups.into_iter().filter(|group| *group != crate::user::AUTHENTICATED).collect();
+        self.issue(params, &user.name, &groups)
+    }
+
+    fn issue(
+        &self,
+        mut params: CertificateParams,
+        name: &str,
+        organizations: &[&str],
+    ) -> Result<CertifiedKey, CertError> {
+        let issue = |source| CertError::Issue { subject: name.to_owned(), source };
+        let mut subject = DistinguishedName::new();
+        subject.push(DnType::CommonName, name);
+        for organization in organizations {
+            subject.push(DnType::OrganizationName, *organization);
+        }
+        params.distinguished_name = subject;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.use_authority_key_identifier_extension = true;
+        let key = KeyPair::generate().map_err(issue)?;
+        let certificate = params.signed_by(&key, &self.issuer).map_err(issue)?.pem();
+        Ok(CertifiedKey { certificate, key: key.serialize_pem() })
+    }
+}
+
+fn authority_params() -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+    let mut subject = DistinguishedName::new();
+    subject.push(DnType::CommonName, AUTHORITY);
+    params.distinguished_name = subject;
+    params
+}
+
+/// Tells users by their certificates, which must be signed by the client authority.
+#[derive(Clone, Debug)]
+pub struct ClientCertificates {
+    verifier: Arc<dyn ClientCertVerifier>,
+}
+
+impl ClientCertificates {
+    /// Trusts the certificates in this PEM text.
+    ///
+    /// # Errors
+    /// When there is none in it.
+    pub fn new(authority_pem: &str) -> Result<Self, CertError> {
+        let mut roots = RootCertStore::empty();
+        for certificate in read_certificates("the client certificate authority", authority_pem)? {
+            roots.add(certificate).map_err(|why| CertError::Tls(why.to_string()))?;
+        }
+        let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider());
+        let verifier = verifier.build().map_err(|why| CertError::Tls(why.to_string()))?;
+        Ok(Self { verifier })
+    }
+
+    /// The user that a certificate chain stands for; `None` if it is not trusted, or names nobody.
+    pub fn user(&self, chain: &[CertificateDer<'_>]) -> Option<User> {
+        let (own, intermediates) = chain.split_first()?;
+        self.verifier.verify_client_cert(own, intermediates, UnixTime::now()).ok()?;
+        let (_, certificate) = X509Certificate::from_der(own).ok()?;
+        let subject = certificate.subject();
+        let name = subject.iter_common_name().next()?.as_str().ok()?;
+        let groups = subject.iter_organization().filter_map(|group| group.as_str().ok());
+        (!name.is_empty()).then(|| User::new(name, groups))
+    }
+}
+
+fn provider() -> Arc<rustls::crypto::CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+/// What a server needs to speak TLS. Clients may show a certificate; whether it is trusted is decided by
+/// [`ClientCertificates`] when a request comes, so that a client with a wrong one reads 401 and not a broken connection.
+///
+/// # Errors
+/// When certificate and key are not PEM, or do not fit.
+pub fn server_config(identity: &CertifiedKey) -> Result<ServerConfig, CertError> {
+    let tls = |why: rustls::Error| CertError::Tls(why.to_string());
+    let chain = read_certificates("the server's certificate", &identity.certificate)?;
+    let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes())
+        .map_err(|why| CertError::Pem { what: "the server's key", why: why.to_string() })?;
+    let provider = provider();
+    let mut config = ServerConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(tls)?
+        .with_client_cert_verifier(Arc::new(AnyCertificate { provider }))
+        .with_single_cert(chain, key)
+        .map_err(tls)?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+fn read_certificates(what: &'static str, pem: &str) -> Result<Vec<CertificateDer<'static>>, CertError> {
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
+    match certificates {
+        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+        Ok(_) => Err(CertError::Pem { what, why: "there is no certificate in it".to_owned() }),
+        Err(why) => Err(CertError::Pem { what, why: why.to_string() }),
+    }
+}
+
+/// Takes any certificate whose key the client proves to have.
+#[derive(Debug)]
+struct AnyCertificate {
+    provider: Arc<rustls::crypto::CryptoProvider>,
+}
+
+impl ClientCertVerifier for AnyCertificate {
+    fn client_auth_mandatory(&self) -> bool {
+        false
+    }
+
+    fn root_hint_subjects(&self) -> &[TlsName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, cert, dss, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, cert, dss, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// A kubeconfig that reaches `server` (a URL), trusts `authority_pem`, and is authenticated by a client certificate.
+pub fn kubeconfig(server: &str, authority_pem: &str, client: &CertifiedKey) -> String {
+    use base64::Engine;
+    let data = |pem: &str| base64::engine::general_purpose::STANDARD.encode(pem);
+    format!(
+        "apiVersion: v1
+kind: Config
+current-context: pilothouse
+clusters:
+- name: pilothouse
+  cluster:
+    server: {server}
+    certificate-authority-data: {}
+contexts:
+- name: pilothouse
+  context:
+    cluster: pilothouse
+    user: admin
+users:
+- name: admin
+  user:
+    client-certificate-data: {}
+    client-key-data: {}
+",
+        data(authority_pem),
+        data(&client.certificate),
+        data(&client.key)
+    )
+}

@@ -1,0 +1,286 @@
+//! Service account tokens: JSON web tokens that the server signs, and that are good for as long as what they are bound
+//! to exists.
+//!
+//! They are signed with ES256. That is one call into ring, which TLS needs anyway; the rest of a token is base64 and JSON.
+
+mod review;
+
+pub(crate) use review::extra;
+pub use review::{token_request, token_review};
+
+use crate::rbac::quote_all;
+use crate::user::User;
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
+use pilothouse_store::{ResourceKey, Store};
+use pilothouse_value::{Timestamp, Value, object, parse};
+use ring::rand::SystemRandom;
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair, UnparsedPublicKey,
+};
+use std::sync::Arc;
+
+/// The issuer, and the audience of a token that is meant for the API server.
+pub const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
+
+/// `{"alg":"ES256"}`; there is one key, so none is named.
+const HEADER: &str = "eyJhbGciOiJFUzI1NiJ9";
+
+/// Where the objects are that tokens are bound to.
+pub trait Bound: Send + Sync {
+    /// An object of the core group by its plural name; `namespace` is empty for nodes.
+    fn object(&self, plural: &str, namespace: &str, name: &str) -> Option<Arc<Value>>;
+}
+
+/// The objects of a store.
+pub struct StoreBound(pub Store);
+
+impl std::fmt::Debug for StoreBound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StoreBound").finish_non_exhaustive()
+    }
+}
+
+impl Bound for StoreBound {
+    fn object(&self, plural: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
+        let object = self.0.get(&ResourceKey::new("", plural), namespace, name)?;
+        Some(object.value().clone())
+    }
+}
+
+/// What keeps the server from having a key.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "setting up the key that signs service account tokens: {why}; hint: it must be an ECDSA P-256 key in PKCS #8"
+)]
+pub struct KeyError {
+    why: String,
+}
+
+/// Why a token is not good. The texts are kube-apiserver's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TokenError {
+    /// It is no token of this server, or it was changed.
+    #[error("invalid bearer token")]
+    Invalid,
+    /// It is a token of this server, and not good any more, or not yet.
+    #[error("[invalid bearer token, {0}]")]
+    Refused(String),
+}
+
+/// Signs and verifies tokens.
+pub struct Signer {
+    key: EcdsaKeyPair,
+    random: SystemRandom,
+    pkcs8: Vec<u8>,
+}
+
+impl std::fmt::Debug for Signer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Signer").finish_non_exhaustive()
+    }
+}
+
+/// What a token says that is good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// Whom it stands for.
+    pub user: User,
+    /// For whom it was issued.
+    pub audiences: Vec<String>,
+}
+
+/// A service account's claim to be issued a token.
+#[derive(Clone, Copy, Debug)]
+pub struct Claims<'a> {
+    /// The namespace of the account.
+    pub namespace: &'a str,
+    /// The name of the account.
+    pub account: &'a str,
+    /// The uid of the account.
+    pub account_uid: &'a str,
+    /// For whom.
+    pub audiences: &'a [String],
+    /// From when.
+    pub issued: Timestamp,
+    /// For how many seconds.
+    pub seconds: i64,
+    /// What else the token is bound to: the word in the token (`pod`, `node`, `secret`), the name and the uid.
+    pub bound: &'a [(&'a str, String, String)],
+}
+
+impl Signer {
+    /// A signer with a new key.
+    ///
+    /// # Errors
+    /// When the machine gives no random numbers.
+    pub fn generate() -> Result<Self, KeyError> {
+        let random = SystemRandom::new();
+        let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random)
+            .map_err(|_| KeyError { why: "no random numbers".into() })?;
+        Self::from_pkcs8(document.as_ref().to_vec())
+    }
+
+    /// A signer with the key of an earlier life, in DER.
+    ///
+    /// # Errors
+    /// When that is no such key.
+    pub fn from_pkcs8(pkcs8: Vec<u8>) -> Result<Self, KeyError> {
+        let random = SystemRandom::new();
+        let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &pkcs8, &random)
+            .map_err(|why| KeyError { why: why.to_string() })?;
+        Ok(Self { key, random, pkcs8 })
+    }
+
+    /// The key, to be kept.
+    pub fn pkcs8(&self) -> &[u8] {
+        &self.pkcs8
+    }
+
+    /// Issues a token.
+    ///
+    /// # Errors
+    /// When the machine gives no random numbers.
+    pub fn sign(&self, claims: &Claims<'_>) -> Result<String, KeyError> {
+        let issued = claims.issued.unix_seconds();
+        let account = [("name", claims.account), ("uid", claims.account_uid)];
+        let mut payload = Value::object();
+        payload.set(&["iss"], ISSUER);
+        payload.set(&["sub"], format!("system:serviceaccount:{}:{}", claims.namespace, claims.account));
+        payload.set(&["aud"], claims.audiences.to_vec());
+        payload.set(&["iat"], issued);
+        payload.set(&["nbf"], issued);
+        payload.set(&["exp"], issued.saturating_add(claims.seconds));
+        payload.set(&["jti"], uuid::Uuid::new_v4().to_string());
+        payload.set(&["kubernetes.io", "namespace"], claims.namespace);
+        for (key, value) in account {
+            payload.set(&["kubernetes.io", "serviceaccount", key], value);
+        }
+        for (kind, name, uid) in claims.bound {
+            payload.set(&["kubernetes.io", kind, "name"], name);
+            if !uid.is_empty() {
+                payload.set(&["kubernetes.io", kind, "uid"], uid);
+            }
+        }
+        let mut token = format!("{HEADER}.{}", BASE64.encode(payload.to_json()));
+        let signature = self
+            .key
+            .sign(&self.random, token.as_bytes())
+            .map_err(|_| KeyError { why: "no random numbers".into() })?;
+        token.push('.');
+        token.push_str(&BASE64.encode(signature.as_ref()));
+        Ok(token)
+    }
+
+    /// Whom a token stands for at this time, if it is good for one of the audiences.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn verify(
+        &self,
+        token: &str,
+        audiences: &[&str],
+        now: Timestamp,
+        objects: &dyn Bound,
+    ) -> Result<Verified, TokenError> {
+        let payload = self.payload(token).ok_or(TokenError::Invalid)?;
+        let refused = |why: &str| Err(TokenError::Refused(why.to_owned()));
+        if payload.str_at(&["iss"]) != Some(ISSUER) {
+            return Err(TokenError::Invalid);
+        }
+        let own: Vec<String> = match payload.get("aud") {
+            Some(Value::String(one)) => vec![one.clone()],
+            Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            _ => Vec::new(),
+        };
+        let shared: Vec<String> =
+            own.iter().filter(|own| audiences.contains(&own.as_str())).cloned().collect();
+        if shared.is_empty() {
+            let wanted: Vec<String> = audiences.iter().map(|audience| (*audience).to_owned()).collect();
+            let text = format!(
+                "token audiences {} is invalid for the target audiences {}",
+                quote_all(&own),
+                quote_all(&wanted)
+            );
+            return refused(&text);
+        }
+        let time = |claim| payload.i64_at(&[claim]);
+        let now = now.unix_seconds();
+        if time("exp").is_none_or(|end| now >= end) {
+            return refused("service account token has expired");
+        }
+        if time("nbf").is_some_and(|start| now < start) {
+            return refused("service account token is not valid yet");
+        }
+        let user = bound_user(&payload, objects)?;
+        Ok(Verified { user, audiences: shared })
+    }
+
+    /// The payload of a token that this server signed.
+    fn payload(&self, token: &str) -> Option<Value> {
+        let (signed, signature) = token.rsplit_once('.')?;
+        let (header, payload) = signed.split_once('.')?;
+        // Decoded and compared as a document: the algorithm must be ours, in whatever spelling.
+        let header = parse::json(&BASE64.decode(header).ok()?).ok()?.value;
+        if header.str_at(&["alg"]) != Some("ES256") {
+            return None;
+        }
+        let signature = BASE64.decode(signature).ok()?;
+        let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, self.key.public_key());
+        key.verify(signed.as_bytes(), &signature).ok()?;
+        Some(parse::json(&BASE64.decode(payload).ok()?).ok()?.value)
+    }
+}
+
+/// The user of a verified token, if all that it is bound to still is what it was.
+fn bound_user(payload: &Value, objects: &dyn Bound) -> Result<User, TokenError> {
+    let text = |path: &[&str]| payload.str_at(path).unwrap_or_default();
+    let namespace = text(&["kubernetes.io", "namespace"]);
+    let account = text(&["kubernetes.io", "serviceaccount", "name"]);
+    let account_uid = text(&["kubernetes.io", "serviceaccount", "uid"]);
+    let refused = |why: String| Err(TokenError::Refused(why));
+    match objects.object("serviceaccounts", namespace, account) {
+        None => return refused(format!("serviceaccounts {account:?} not found")),
+        Some(found) if object::uid(&found) != account_uid => {
+            let found = object::uid(&found);
+            return refused(format!("service account UID ({found}) does not match claim ({account_uid})"));
+        }
+        Some(_) => {}
+    }
+    let mut user = User::service_account(namespace, account, account_uid);
+    user.extra
+        .insert("authentication.kubernetes.io/credential-id".into(), vec![format!("JTI={}", text(&["jti"]))]);
+    let is_pod_bound = payload.at(&["kubernetes.io", "pod"]).is_some();
+    for (kind, plural, namespace) in
+        [("pod", "pods", namespace), ("secret", "secrets", namespace), ("node", "nodes", "")]
+    {
+        let name = text(&["kubernetes.io", kind, "name"]);
+        let uid = text(&["kubernetes.io", kind, "uid"]);
+        if name.is_empty() {
+            continue;
+        }
+        // A pod's token says on which node the pod is, and lives as long as the pod.
+        if kind != "node" || !is_pod_bound {
+            match objects.object(plural, namespace, name) {
+                None => {
+                    return refused(format!(
+                        "service account token has been invalidated: {plural} {name:?} not found"
+                    ));
+                }
+                Some(found) if object::uid(&found) != uid => {
+                    let found = object::uid(&found);
+                    return refused(format!(
+                        "{kind} UID ({found}) does not match service account {kind} ref claim ({uid})"
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+        if kind != "secret" {
+            for (part, value) in [("name", name), ("uid", uid)] {
+                let key = format!("authentication.kubernetes.io/{kind}-{part}");
+                user.extra.insert(key, vec![value.to_owned()]);
+            }
+        }
+    }
+    Ok(user)
+}
