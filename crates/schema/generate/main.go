@@ -44,14 +44,14 @@ var served = []string{
 
 // special are the types whose JSON form is not that of their Go struct, by the name the tables give them.
 var special = map[string]string{
-	"io.k8s.apimachinery.pkg.apis.meta.v1.Time":                                           "time",
-	"io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime":                                      "micro",
-	"io.k8s.apimachinery.pkg.apis.meta.v1.Duration":                                       "duration",
-	"io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1":                                       "fields",
-	"io.k8s.apimachinery.pkg.api.resource.Quantity":                                       "quantity",
-	"io.k8s.apimachinery.pkg.util.intstr.IntOrString":                                     "intstr",
-	"io.k8s.apimachinery.pkg.runtime.RawExtension":                                        "raw",
-	"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON":                       "json",
+	"io.k8s.apimachinery.pkg.apis.meta.v1.Time":                                             "time",
+	"io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime":                                        "micro",
+	"io.k8s.apimachinery.pkg.apis.meta.v1.Duration":                                         "duration",
+	"io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1":                                         "fields",
+	"io.k8s.apimachinery.pkg.api.resource.Quantity":                                         "quantity",
+	"io.k8s.apimachinery.pkg.util.intstr.IntOrString":                                       "intstr",
+	"io.k8s.apimachinery.pkg.runtime.RawExtension":                                          "raw",
+	"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON":                         "json",
 	"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOrBool":        "props-or-bool",
 	"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOrArray":       "props-or-array",
 	"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaPropsOrStringArray": "props-or-strings",
@@ -71,7 +71,8 @@ func main() {
 	flag.Parse()
 	check(os.MkdirAll(*out, 0o755))
 	check(os.MkdirAll(*examples, 0o755))
-	source := filepath.Join(moduleFolder(), "api")
+	module := moduleFolder()
+	source := filepath.Join(module, "api")
 	g := &generator{schemas: map[string]document{}, types: map[string]string{}, texts: map[string]string{}}
 	g.readOpenAPI(filepath.Join(source, "openapi-spec/v3"))
 
@@ -103,6 +104,7 @@ func main() {
 	core := func(name string) bool { return strings.HasPrefix(name, "core.") || strings.HasPrefix(name, "meta.") }
 	write(*out, "descriptions_core.txt", sortedValues(g.texts, core))
 	write(*out, "descriptions.txt", sortedValues(g.texts, func(n string) bool { return !core(n) }))
+	write(*out, "columns.txt", columns(module))
 	write(*out, "resources.txt", resources(filepath.Join(source, "discovery")))
 }
 

@@ -11,6 +11,7 @@ mod descriptions;
 mod nodes;
 mod prepare;
 mod resources;
+mod selectable;
 pub(crate) mod types;
 
 pub use decode::{DecodeError, decode};
@@ -19,6 +20,8 @@ pub use defaults::default;
 pub use descriptions::describe;
 pub use prepare::{has_generation, prepare_create, prepare_update};
 pub use resources::{Resource, Subresource, Verbs, resource, resources};
+
+pub use selectable::{FieldLabelError, check_field_label, field_value};
 
 use pilothouse_value::Gvk;
 

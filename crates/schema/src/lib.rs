@@ -4,9 +4,11 @@
 //! is a function of documents.
 
 pub mod builtin;
+pub mod jsonpath;
 pub mod node;
 pub mod pattern;
 pub mod proto;
+pub mod table;
 
 pub use node::{
     Additional, Child, Constraints, ListType, MapType, Patch, Properties, Rule, Schema, Text, Type,
