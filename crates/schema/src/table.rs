@@ -4,6 +4,7 @@
 
 mod cells;
 mod core;
+mod extension;
 mod other;
 mod pods;
 mod workloads;
@@ -95,8 +96,7 @@ impl Printer {
                 source: Source::Printer(printer),
                 marks_default: key == "storage.StorageClass",
             },
-            _ if key == "apiregistration.APIService" => other::api_service_printer(),
-            _ => Self::fallback(),
+            _ => extension::printer(key).unwrap_or_else(Self::fallback),
         }
     }
 

@@ -2,11 +2,10 @@
 
 use pilothouse_value::{Timestamp, Value, object};
 
+use super::Cells;
 use super::cells::{
-    age, count, flag, human_duration, int, joined, labels, name, scalar, selector, since, some_of, text,
-    text_or,
+    age, count, flag, human_duration, int, joined, labels, name, selector, since, some_of, text, text_or,
 };
-use super::{Cells, Column, Printer, Source, metadata_description, name_column};
 
 pub(super) fn printer(key: &str) -> Option<Cells> {
     Some(match key {
@@ -32,10 +31,6 @@ pub(super) fn printer(key: &str) -> Option<Cells> {
             |object, now| vec![name(object), count(object, &["spec", "drivers"]).into(), age(object, now)]
         }
         "storage.CSIDriver" => csi_driver,
-        "storage.CSIStorageCapacity" => |object, _| {
-            let capacity = scalar(object.get("capacity"), "<unset>");
-            vec![name(object), text(object, &["storageClassName"]).into(), capacity.into()]
-        },
         "storage.VolumeAttachment" => volume_attachment,
         "admissionregistration.MutatingWebhookConfiguration"
         | "admissionregistration.ValidatingWebhookConfiguration" => {
@@ -366,42 +361,4 @@ fn storage_version_migration(object: &Value, _: Timestamp) -> Vec<Value> {
     let status =
         known.iter().rev().find(|kind| object::condition_is_true(object, kind)).copied().unwrap_or("Unknown");
     vec![name(object), resource.into(), status.into()]
-}
-
-/// API services are printed by the aggregator (kube-aggregator `pkg/registry/apiservice/etcd`).
-pub(super) fn api_service_printer() -> Printer {
-    let column = |name: &str, description: &str| Column {
-        name: name.to_owned(),
-        kind: "string".to_owned(),
-        format: String::new(),
-        description: description.to_owned(),
-        priority: 0,
-    };
-    Printer {
-        columns: vec![
-            name_column(),
-            column("Service", "The reference to the service that hosts this API endpoint."),
-            column("Available", "Whether this service is available."),
-            column("Age", &metadata_description("creationTimestamp")),
-        ],
-        source: Source::Printer(|object, now| {
-            let service = object.at(&["spec", "service"]).filter(|service| !service.is_null());
-            let service = service
-                .map(|service| format!("{}/{}", text(service, &["namespace"]), text(service, &["name"])));
-            let available = match object::condition(object, "Available") {
-                Some(condition) if text(condition, &["status"]) == "True" => "True".to_owned(),
-                Some(condition) => {
-                    format!("{} ({})", text(condition, &["status"]), text(condition, &["reason"]))
-                }
-                None => "Unknown".to_owned(),
-            };
-            vec![
-                name(object),
-                service.unwrap_or_else(|| "Local".to_owned()).into(),
-                available.into(),
-                age(object, now),
-            ]
-        }),
-        marks_default: false,
-    }
 }
