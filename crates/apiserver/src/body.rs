@@ -1,0 +1,107 @@
+//! Bodies: what is read from a request, within a limit, and what is sent back, at once or as a stream.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use futures::Stream;
+use http_body::Frame;
+use http_body_util::BodyExt;
+use pilothouse_value::Status;
+
+/// The largest request body, in bytes: what the real server allows.
+pub(crate) const LIMIT: usize = 3 * 1024 * 1024;
+
+/// The body of a response.
+#[derive(Debug)]
+pub struct Body(Kind);
+
+enum Kind {
+    Full(Bytes),
+    Stream(Pin<Box<dyn Stream<Item = Bytes> + Send>>),
+}
+
+impl std::fmt::Debug for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Kind::Full(bytes) => write!(f, "Full({} bytes)", bytes.len()),
+            Kind::Stream(_) => f.write_str("Stream"),
+        }
+    }
+}
+
+impl Body {
+    /// A body that is known whole.
+    pub fn full(bytes: impl Into<Bytes>) -> Body {
+        Body(Kind::Full(bytes.into()))
+    }
+
+    /// A body whose parts come over time; each part is sent as soon as it is there.
+    pub fn stream(stream: impl Stream<Item = Bytes> + Send + 'static) -> Body {
+        Body(Kind::Stream(Box::pin(stream)))
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match &mut self.0 {
+            Kind::Full(bytes) if bytes.is_empty() => Poll::Ready(None),
+            Kind::Full(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Kind::Stream(stream) => {
+                stream.as_mut().poll_next(context).map(|part| part.map(|bytes| Ok(Frame::data(bytes))))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(&self.0, Kind::Full(bytes) if bytes.is_empty())
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        match &self.0 {
+            Kind::Full(bytes) => http_body::SizeHint::with_exact(bytes.len() as u64),
+            Kind::Stream(_) => http_body::SizeHint::default(),
+        }
+    }
+}
+
+/// Reads a request's body.
+///
+/// # Errors
+/// 413 above [`LIMIT`]; 400 when the sender breaks off.
+pub(crate) async fn read<B>(body: B) -> Result<Bytes, Status>
+where
+    B: http_body::Body,
+    B::Data: Into<Bytes> + Send,
+    B::Error: std::fmt::Display,
+{
+    let mut body = std::pin::pin!(body);
+    let mut first: Option<Bytes> = None;
+    let mut whole = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame =
+            frame.map_err(|error| Status::bad_request(format!("reading the request body: {error}")))?;
+        let Ok(data) = frame.into_data() else { continue };
+        let data: Bytes = data.into();
+        if whole.len() + first.as_ref().map_or(0, Bytes::len) + data.len() > LIMIT {
+            return Err(Status::too_large(format!("Request entity too large: limit is {LIMIT}")));
+        }
+        // Most bodies come in one piece, which is then not copied.
+        if first.is_none() && whole.is_empty() {
+            first = Some(data);
+            continue;
+        }
+        if let Some(first) = first.take() {
+            whole.extend_from_slice(&first);
+        }
+        whole.extend_from_slice(&data);
+    }
+    Ok(first.unwrap_or_else(|| whole.freeze()))
+}

@@ -1,0 +1,349 @@
+//! The options of each verb: what a query or a body of options may say, checked.
+//!
+//! This stage changes nothing. Texts are those of `metav1/validation` and `internalversion/validation` of apimachinery.
+
+use std::time::Duration;
+
+use pilothouse_value::field::{self, Path};
+use pilothouse_value::{Status, Value};
+
+use crate::request::Query;
+
+const META: &str = "meta.k8s.io";
+
+/// What a list returns, and from when.
+#[derive(Clone, Debug, Default)]
+pub struct ListOptions {
+    /// Only objects whose labels match, for instance `app=web,tier!=cache`.
+    pub label_selector: Option<String>,
+    /// Only objects whose fields match, for instance `metadata.name=a`.
+    pub field_selector: Option<String>,
+    /// At most this many items; the rest is asked for with [`continue_token`](Self::continue_token). 0 means all.
+    pub limit: usize,
+    /// The token from the previous page.
+    pub continue_token: Option<String>,
+    /// The version to read at, as [`resource_version_match`](Self::resource_version_match) says.
+    pub resource_version: Option<String>,
+    /// `Exact` or `NotOlderThan`.
+    pub resource_version_match: Option<String>,
+    /// Whether `sendInitialEvents` was given; only a watch may have it.
+    pub send_initial_events: Option<bool>,
+}
+
+/// What a watch follows, and from when.
+#[derive(Clone, Debug, Default)]
+pub struct WatchOptions {
+    /// Only objects whose labels match.
+    pub label_selector: Option<String>,
+    /// Only objects whose fields match.
+    pub field_selector: Option<String>,
+    /// Events after this version. None or `0`: an `ADDED` for all that is there, then what follows.
+    pub resource_version: Option<String>,
+    /// `NotOlderThan` with `send_initial_events`, otherwise none.
+    pub resource_version_match: Option<String>,
+    /// Begin with an `ADDED` for all that is there and, if bookmarks are allowed, a bookmark that says so.
+    pub send_initial_events: Option<bool>,
+    /// Send `BOOKMARK` events now and then.
+    pub allow_bookmarks: bool,
+    /// End the watch after this time. None: half an hour to an hour.
+    pub timeout: Option<Duration>,
+}
+
+/// How strictly a document is read: what happens with fields that the schema does not know and with duplicates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FieldValidation {
+    /// They are dropped in silence.
+    Ignore,
+    /// They are dropped, and the answer carries a warning.
+    #[default]
+    Warn,
+    /// The request is refused.
+    Strict,
+}
+
+/// Options of create, update and patch.
+#[derive(Clone, Debug, Default)]
+pub struct WriteOptions {
+    /// Do everything but store the result.
+    pub dry_run: bool,
+    /// Who is recorded as the owner of the fields that change.
+    pub field_manager: Option<String>,
+    /// What happens with unknown and duplicate fields.
+    pub field_validation: FieldValidation,
+    /// Server-side apply only: take fields from other managers.
+    pub force: Option<bool>,
+}
+
+/// What becomes of the objects that are owned by a deleted one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Propagation {
+    /// The owner stays until its dependents are gone.
+    Foreground,
+    /// The owner goes at once, its dependents later.
+    Background,
+    /// The dependents stay.
+    Orphan,
+}
+
+/// Options of delete and deletecollection.
+#[derive(Clone, Debug, Default)]
+pub struct DeleteOptions {
+    /// Seconds until the object may be removed by force; only pods know it.
+    pub grace_period_seconds: Option<i64>,
+    /// What becomes of dependents. None: the resource's default.
+    pub propagation: Option<Propagation>,
+    /// Delete only the object that has this uid.
+    pub uid: Option<String>,
+    /// Delete only if the object has this version.
+    pub resource_version: Option<String>,
+    /// Do everything but store the result.
+    pub dry_run: bool,
+}
+
+impl ListOptions {
+    /// Reads the parameters of a list.
+    ///
+    /// # Errors
+    /// 400 for a limit that is no number; 422 for combinations that Kubernetes forbids.
+    pub(crate) fn parse(query: &Query) -> Result<ListOptions, Status> {
+        let options = ListOptions {
+            label_selector: query.filled("labelSelector").map(str::to_owned),
+            field_selector: query.filled("fieldSelector").map(str::to_owned),
+            limit: integer(query, "limit")?.unwrap_or(0).max(0) as usize,
+            continue_token: query.filled("continue").map(str::to_owned),
+            resource_version: query.filled("resourceVersion").map(str::to_owned),
+            resource_version_match: query.filled("resourceVersionMatch").map(str::to_owned),
+            send_initial_events: query.get("sendInitialEvents").map(|_| query.flag("sendInitialEvents")),
+        };
+        options.check()?;
+        Ok(options)
+    }
+
+    /// Checks what may not be said together.
+    ///
+    /// # Errors
+    /// 422 with every violation.
+    pub(crate) fn check(&self) -> Result<(), Status> {
+        let mut errors = Vec::new();
+        let match_path = Path::new("resourceVersionMatch");
+        if let Some(rule) = self.resource_version_match.as_deref() {
+            if self.resource_version.is_none() {
+                errors.push(field::Error::forbidden(
+                    &match_path,
+                    "resourceVersionMatch is forbidden unless resourceVersion is provided",
+                ));
+            }
+            if self.continue_token.is_some() {
+                errors.push(field::Error::forbidden(
+                    &match_path,
+                    "resourceVersionMatch is forbidden when continue is provided",
+                ));
+            }
+            if !matches!(rule, "Exact" | "NotOlderThan") {
+                errors.push(field::Error::unsupported(&match_path, rule, &["Exact", "NotOlderThan"]));
+            }
+            if rule == "Exact" && self.resource_version.as_deref() == Some("0") {
+                errors.push(field::Error::forbidden(
+                    &match_path,
+                    "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
+                ));
+            }
+        }
+        if self.send_initial_events.is_some() {
+            errors.push(field::Error::forbidden(
+                &Path::new("sendInitialEvents"),
+                "sendInitialEvents is forbidden for list",
+            ));
+        }
+        invalid_unless_empty("ListOptions", errors)
+    }
+}
+
+impl WatchOptions {
+    /// Reads the parameters of a watch.
+    ///
+    /// # Errors
+    /// 400 for a timeout that is no number; 422 for combinations that Kubernetes forbids.
+    pub(crate) fn parse(query: &Query) -> Result<WatchOptions, Status> {
+        let options = WatchOptions {
+            label_selector: query.filled("labelSelector").map(str::to_owned),
+            field_selector: query.filled("fieldSelector").map(str::to_owned),
+            resource_version: query.filled("resourceVersion").map(str::to_owned),
+            resource_version_match: query.filled("resourceVersionMatch").map(str::to_owned),
+            send_initial_events: query.get("sendInitialEvents").map(|_| query.flag("sendInitialEvents")),
+            allow_bookmarks: query.flag("allowWatchBookmarks"),
+            timeout: integer(query, "timeoutSeconds")?
+                .filter(|seconds| *seconds > 0)
+                .map(|seconds| Duration::from_secs(seconds as u64)),
+        };
+        options.check()?;
+        Ok(options)
+    }
+
+    /// Checks what may not be said together.
+    ///
+    /// # Errors
+    /// 422 with every violation.
+    pub(crate) fn check(&self) -> Result<(), Status> {
+        let mut errors = Vec::new();
+        let path = Path::new("resourceVersionMatch");
+        match (self.send_initial_events, self.resource_version_match.as_deref()) {
+            (Some(_), None) => errors.push(field::Error::forbidden(
+                &path,
+                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+            )),
+            (None, Some(_)) => errors.push(field::Error::forbidden(
+                &path,
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            )),
+            (Some(_), Some(rule)) if rule != "NotOlderThan" => {
+                errors.push(field::Error::unsupported(&path, rule, &["NotOlderThan"]));
+            }
+            _ => {}
+        }
+        invalid_unless_empty("ListOptions", errors)
+    }
+}
+
+impl WriteOptions {
+    /// Reads the parameters of a create, update or patch. `kind` is the name of the options in errors, and `apply` says whether
+    /// the request is a server-side apply.
+    ///
+    /// # Errors
+    /// 422 with every violation.
+    pub(crate) fn parse(query: &Query, kind: &str, apply: bool) -> Result<WriteOptions, Status> {
+        let mut errors = Vec::new();
+        let dry_run = dry_run(query.all("dryRun"), &mut errors);
+        let field_manager = query.filled("fieldManager").map(str::to_owned);
+        if let Some(manager) = &field_manager {
+            check_manager(manager, &mut errors);
+        } else if apply {
+            errors.push(field::Error::required(&Path::new("fieldManager"), "is required for apply patch"));
+        }
+        let field_validation = match query.get("fieldValidation").unwrap_or_default() {
+            "" | "Warn" => FieldValidation::Warn,
+            "Ignore" => FieldValidation::Ignore,
+            "Strict" => FieldValidation::Strict,
+            other => {
+                errors.push(field::Error::unsupported(
+                    &Path::new("fieldValidation"),
+                    other,
+                    &["Ignore", "Strict", "Warn", ""],
+                ));
+                FieldValidation::Warn
+            }
+        };
+        let force = query.get("force").map(|_| query.flag("force"));
+        if force.is_some() && kind == "PatchOptions" && !apply {
+            errors.push(field::Error::forbidden(&Path::new("force"), "may not be specified for non-apply patch"));
+        }
+        invalid_unless_empty(kind, errors)?;
+        Ok(WriteOptions { dry_run, field_manager, field_validation, force })
+    }
+}
+
+impl DeleteOptions {
+    /// Reads the options from the query and from the body, which wins.
+    ///
+    /// # Errors
+    /// 422 with every violation.
+    pub(crate) fn parse(query: &Query, body: Option<&Value>) -> Result<DeleteOptions, Status> {
+        let mut errors = Vec::new();
+        let (grace, policy, orphan, dry, uid, version) = match body {
+            Some(body) => (
+                body.get("gracePeriodSeconds").and_then(Value::as_i64),
+                body.str_at(&["propagationPolicy"]).map(str::to_owned),
+                body.get("orphanDependents").and_then(Value::as_bool),
+                dry_run(
+                    body.get("dryRun").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str),
+                    &mut errors,
+                ),
+                body.str_at(&["preconditions", "uid"]).map(str::to_owned),
+                body.str_at(&["preconditions", "resourceVersion"]).map(str::to_owned),
+            ),
+            None => (
+                integer(query, "gracePeriodSeconds")?,
+                query.filled("propagationPolicy").map(str::to_owned),
+                query.get("orphanDependents").map(|_| query.flag("orphanDependents")),
+                dry_run(query.all("dryRun"), &mut errors),
+                None,
+                None,
+            ),
+        };
+        let path = Path::new("propagationPolicy");
+        if orphan.is_some() && policy.is_some() {
+            errors.push(field::Error::invalid(
+                &path,
+                policy.clone().unwrap_or_default(),
+                "orphanDependents and deletionPropagation cannot be both set",
+            ));
+        }
+        let propagation = match policy.as_deref() {
+            Some("Foreground") => Some(Propagation::Foreground),
+            Some("Background") => Some(Propagation::Background),
+            Some("Orphan") => Some(Propagation::Orphan),
+            Some(other) => {
+                errors.push(field::Error::unsupported(
+                    &path,
+                    other,
+                    &["Background", "Foreground", "Orphan", "nil"],
+                ));
+                None
+            }
+            None => orphan.map(|orphan| if orphan { Propagation::Orphan } else { Propagation::Background }),
+        };
+        invalid_unless_empty("DeleteOptions", errors)?;
+        Ok(DeleteOptions {
+            // A negative grace period means "at once, as good as it goes": one second.
+            grace_period_seconds: grace.map(|seconds| if seconds < 0 { 1 } else { seconds }),
+            propagation,
+            uid,
+            resource_version: version,
+            dry_run: dry,
+        })
+    }
+}
+
+/// The manager that a write is recorded under: the option, or what stands before the first `/` of the User-Agent.
+pub(crate) fn manager(option: Option<&str>, user_agent: Option<&str>) -> String {
+    if let Some(manager) = option {
+        return manager.to_owned();
+    }
+    let agent = user_agent.unwrap_or_default();
+    let name = agent.split('/').next().unwrap_or_default();
+    let printable: String = name.chars().filter(|c| !c.is_control()).take(128).collect();
+    if printable.is_empty() { "unknown".to_owned() } else { printable }
+}
+
+fn dry_run<'a>(values: impl Iterator<Item = &'a str>, errors: &mut Vec<field::Error>) -> bool {
+    let mut dry = false;
+    for value in values.filter(|value| !value.is_empty()) {
+        if value == "All" {
+            dry = true;
+        } else {
+            errors.push(field::Error::unsupported(&Path::new("dryRun"), value, &["All"]));
+        }
+    }
+    dry
+}
+
+fn check_manager(manager: &str, errors: &mut Vec<field::Error>) {
+    let path = Path::new("fieldManager");
+    if manager.len() > 128 {
+        errors.push(field::Error::too_long(&path, 128));
+    }
+    if manager.chars().any(char::is_control) {
+        errors.push(field::Error::invalid(&path, manager, "should only contain printable characters"));
+    }
+}
+
+fn integer(query: &Query, key: &str) -> Result<Option<i64>, Status> {
+    let Some(text) = query.filled(key) else { return Ok(None) };
+    text.parse()
+        .map(Some)
+        .map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing \"{text}\": invalid syntax")))
+}
+
+fn invalid_unless_empty(kind: &str, errors: Vec<field::Error>) -> Result<(), Status> {
+    if errors.is_empty() { Ok(()) } else { Err(Status::invalid(META, kind, "", errors)) }
+}
