@@ -91,7 +91,7 @@ where
         let Ok(data) = frame.into_data() else { continue };
         let data: Bytes = data.into();
         if whole.len() + first.as_ref().map_or(0, Bytes::len) + data.len() > LIMIT {
-            return Err(Status::too_large(format!("Request entity too large: limit is {LIMIT}")));
+            return Err(Status::too_large(LIMIT));
         }
         // Most bodies come in one piece, which is then not copied.
         if first.is_none() && whole.is_empty() {

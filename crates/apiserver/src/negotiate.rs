@@ -121,9 +121,7 @@ pub(crate) fn accept(header: Option<&str>, tables: bool) -> Result<Accepted, Sta
         let Some(transform) = transform(&clause, tables) else { continue };
         return Ok(Accepted { format, transform });
     }
-    Err(Status::not_acceptable(
-        "only the following media types are accepted: application/json, application/yaml".to_owned(),
-    ))
+    Err(Status::not_acceptable(&["application/json", "application/yaml"]))
 }
 
 /// The transform that a clause asks for; `None` if it is one that is not served.
@@ -170,11 +168,11 @@ pub(crate) fn content_type(header: Option<&str>) -> Result<Encoding, Status> {
         "application/json" => Ok(Encoding::Json),
         "application/yaml" => Ok(Encoding::Yaml),
         "application/vnd.kubernetes.protobuf" => Ok(Encoding::Protobuf),
-        _ => Err(Status::unsupported_media_type(
-            "the body of the request was in an unknown format - accepted media types include: application/json, \
-             application/yaml, application/vnd.kubernetes.protobuf"
-                .to_owned(),
-        )),
+        _ => Err(Status::unsupported_media_type(&[
+            "application/json",
+            "application/yaml",
+            "application/vnd.kubernetes.protobuf",
+        ])),
     }
 }
 

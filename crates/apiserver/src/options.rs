@@ -140,7 +140,7 @@ impl ListOptions {
                 ));
             }
             if !matches!(rule, "Exact" | "NotOlderThan") {
-                errors.push(field::Error::unsupported(&match_path, rule, &["Exact", "NotOlderThan"]));
+                errors.push(field::Error::unsupported(&match_path, rule, ["Exact", "NotOlderThan"]));
             }
             if rule == "Exact" && self.resource_version.as_deref() == Some("0") {
                 errors.push(field::Error::forbidden(
@@ -197,7 +197,7 @@ impl WatchOptions {
                 "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
             )),
             (Some(_), Some(rule)) if rule != "NotOlderThan" => {
-                errors.push(field::Error::unsupported(&path, rule, &["NotOlderThan"]));
+                errors.push(field::Error::unsupported(&path, rule, ["NotOlderThan"]));
             }
             _ => {}
         }
@@ -228,7 +228,7 @@ impl WriteOptions {
                 errors.push(field::Error::unsupported(
                     &Path::new("fieldValidation"),
                     other,
-                    &["Ignore", "Strict", "Warn", ""],
+                    ["Ignore", "Strict", "Warn", ""],
                 ));
                 FieldValidation::Warn
             }
@@ -286,7 +286,7 @@ impl DeleteOptions {
                 errors.push(field::Error::unsupported(
                     &path,
                     other,
-                    &["Background", "Foreground", "Orphan", "nil"],
+                    ["Background", "Foreground", "Orphan", "nil"],
                 ));
                 None
             }
@@ -321,7 +321,7 @@ fn dry_run<'a>(values: impl Iterator<Item = &'a str>, errors: &mut Vec<field::Er
         if value == "All" {
             dry = true;
         } else {
-            errors.push(field::Error::unsupported(&Path::new("dryRun"), value, &["All"]));
+            errors.push(field::Error::unsupported(&Path::new("dryRun"), value, ["All"]));
         }
     }
     dry
@@ -345,5 +345,5 @@ fn integer(query: &Query, key: &str) -> Result<Option<i64>, Status> {
 }
 
 fn invalid_unless_empty(kind: &str, errors: Vec<field::Error>) -> Result<(), Status> {
-    if errors.is_empty() { Ok(()) } else { Err(Status::invalid(META, kind, "", errors)) }
+    if errors.is_empty() { Ok(()) } else { Err(Status::invalid(META, kind, "", &errors)) }
 }

@@ -1,0 +1,142 @@
+//! The stored form of an object and what it becomes on the way out.
+//!
+//! Stored bytes always begin with `{"apiVersion":"…","kind":"…",`. So an object can be shown in another version whose fields
+//! are the same, or inside a list that leaves both out, by copying bytes and without parsing.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use pilothouse_store::Object;
+use pilothouse_value::{Value, object};
+
+/// An object on its way to a client.
+#[derive(Clone, Debug)]
+pub(crate) enum Document {
+    /// As it is stored.
+    Stored(Arc<Object>),
+    /// As it was made for this answer.
+    Made(Arc<Value>),
+}
+
+impl Document {
+    /// The document, for those who look into it.
+    pub(crate) fn value(&self) -> Arc<Value> {
+        match self {
+            Document::Stored(object) => object.value(),
+            Document::Made(value) => value.clone(),
+        }
+    }
+
+    /// Writes it as compact JSON.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Document::Stored(object) => out.extend_from_slice(object.bytes()),
+            Document::Made(value) => encode_into(value, out),
+        }
+    }
+
+    /// Writes it as compact JSON without `apiVersion` and `kind`, as an item of a list of a built-in kind.
+    pub(crate) fn write_item(&self, out: &mut Vec<u8>) {
+        match self {
+            Document::Stored(object) => {
+                out.push(b'{');
+                out.extend_from_slice(after_type(object.bytes()));
+            }
+            Document::Made(value) => encode_fields(value, out),
+        }
+    }
+}
+
+impl From<Value> for Document {
+    fn from(value: Value) -> Document {
+        Document::Made(Arc::new(value))
+    }
+}
+
+/// The bytes of an object: compact JSON that begins with `apiVersion` and `kind`.
+pub(crate) fn encode(value: &Value) -> Bytes {
+    let mut out = Vec::with_capacity(512);
+    encode_into(value, &mut out);
+    out.into()
+}
+
+fn encode_into(value: &Value, out: &mut Vec<u8>) {
+    if value.as_object().is_none() {
+        value.write_json(out);
+        return;
+    }
+    out.extend_from_slice(prefix(object::api_version(value), object::kind(value)).as_bytes());
+    let start = out.len();
+    encode_fields(value, out);
+    // What encode_fields began as an object of its own goes on the one that the prefix began.
+    match out.get(start + 1) {
+        Some(b'}') => {
+            out.truncate(start);
+            out.push(b'}');
+        }
+        _ => {
+            if let Some(brace) = out.get_mut(start) {
+                *brace = b',';
+            }
+        }
+    }
+}
+
+/// `{"apiVersion":"…","kind":"…"` without an end.
+pub(crate) fn prefix(api_version: &str, kind: &str) -> String {
+    format!("{{\"apiVersion\":{},\"kind\":{}", Value::from(api_version).to_json(), Value::from(kind).to_json())
+}
+
+/// Writes an object's fields but `apiVersion` and `kind`, in braces.
+fn encode_fields(value: &Value, out: &mut Vec<u8>) {
+    out.push(b'{');
+    let mut first = true;
+    for (key, field) in value.as_object().into_iter().flat_map(|map| map.iter()) {
+        if key == "apiVersion" || key == "kind" {
+            continue;
+        }
+        if !first {
+            out.push(b',');
+        }
+        first = false;
+        Value::from(key).write_json(out);
+        out.push(b':');
+        field.write_json(out);
+    }
+    out.push(b'}');
+}
+
+/// What follows `{"apiVersion":"…","kind":"…",` in stored bytes. Neither value holds an escape.
+pub(crate) fn after_type(bytes: &[u8]) -> &[u8] {
+    let mut quotes = 0;
+    for (at, byte) in bytes.iter().enumerate() {
+        if *byte == b'"' {
+            quotes += 1;
+            if quotes == 8 {
+                let rest = bytes.get(at + 1..).unwrap_or_default();
+                return rest.strip_prefix(b",").unwrap_or(rest);
+            }
+        }
+    }
+    bytes.strip_prefix(b"{").unwrap_or(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pilothouse_value::json;
+
+    #[test]
+    fn bytes_begin_with_the_type() {
+        let value = json!({"kind": "Pod", "apiVersion": "v1", "aa": 1, "metadata": {"name": "x"}});
+        let bytes = encode(&value);
+        assert_eq!(&bytes[..], br#"{"apiVersion":"v1","kind":"Pod","aa":1,"metadata":{"name":"x"}}"#);
+        assert_eq!(after_type(&bytes), br#""aa":1,"metadata":{"name":"x"}}"#);
+    }
+
+    #[test]
+    fn an_object_with_nothing_but_a_type_is_still_an_object() {
+        let value = json!({"kind": "Pod", "apiVersion": "v1"});
+        assert_eq!(&encode(&value)[..], br#"{"apiVersion":"v1","kind":"Pod"}"#);
+    }
+}

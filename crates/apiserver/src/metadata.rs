@@ -1,0 +1,201 @@
+//! The rules that the metadata of every object obeys, whatever its kind: apimachinery's `ValidateObjectMeta` and
+//! `ValidateObjectMetaUpdate`, and the fields that only the server may set.
+
+use pilothouse_value::field::{self, Path};
+use pilothouse_value::{Map, Value, names, object};
+
+/// Most bytes of all annotations of an object together.
+const ANNOTATIONS_LIMIT: usize = 256 * 1024;
+
+/// Which names a resource allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NameRule {
+    /// A DNS-1123 subdomain, as most have.
+    Subdomain,
+    /// A DNS-1123 label.
+    Label,
+    /// A DNS-1035 label.
+    Dns1035Label,
+    /// Anything that can be one segment of a path.
+    PathSegment,
+}
+
+impl NameRule {
+    fn check(self, name: &str) -> Vec<String> {
+        match self {
+            NameRule::Subdomain => names::dns1123_subdomain(name),
+            NameRule::Label => names::dns1123_label(name),
+            NameRule::Dns1035Label => names::dns1035_label(name),
+            NameRule::PathSegment => names::path_segment(name),
+        }
+    }
+}
+
+/// Checks the metadata of a new or changed object.
+pub(crate) fn validate(value: &Value, namespaced: bool, rule: NameRule) -> Vec<field::Error> {
+    let path = Path::new("metadata");
+    let mut errors = Vec::new();
+    let text = |key: &str| value.str_at(&["metadata", key]).unwrap_or_default();
+    let generate_name = text("generateName");
+    if !generate_name.is_empty() {
+        // The last character is followed by the random ones, so a trailing dash is fine.
+        let checked = generate_name.strip_suffix('-').map_or(generate_name.to_owned(), |base| format!("{base}a"));
+        for complaint in rule.check(&checked) {
+            errors.push(field::Error::invalid(&path.child("generateName"), generate_name, complaint));
+        }
+    }
+    let name = text("name");
+    if name.is_empty() {
+        errors.push(field::Error::required(&path.child("name"), "name or generateName is required"));
+    } else {
+        for complaint in rule.check(name) {
+            errors.push(field::Error::invalid(&path.child("name"), name, complaint));
+        }
+    }
+    let namespace = text("namespace");
+    if namespaced {
+        if namespace.is_empty() {
+            errors.push(field::Error::required(&path.child("namespace"), ""));
+        } else {
+            for complaint in names::dns1123_label(namespace) {
+                errors.push(field::Error::invalid(&path.child("namespace"), namespace, complaint));
+            }
+        }
+    } else if !namespace.is_empty() {
+        errors.push(field::Error::forbidden(&path.child("namespace"), "not allowed on this type"));
+    }
+    labels(object::labels(value), &path.child("labels"), &mut errors);
+    annotations(object::annotations(value), &path.child("annotations"), &mut errors);
+    owners(value, &path.child("ownerReferences"), &mut errors);
+    for finalizer in object::finalizers(value) {
+        for complaint in names::qualified_name(finalizer) {
+            errors.push(field::Error::invalid(&path.child("finalizers"), finalizer, complaint));
+        }
+    }
+    if object::has_finalizer(value, "orphan") && object::has_finalizer(value, "foregroundDeletion") {
+        let all: Vec<String> = object::finalizers(value).map(str::to_owned).collect();
+        errors.push(field::Error::invalid(
+            &path.child("finalizers"),
+            all,
+            "finalizer orphan and foregroundDeletion cannot be both set",
+        ));
+    }
+    errors
+}
+
+/// Checks what an update may not do to metadata.
+pub(crate) fn validate_update(new: &Value, old: &Value) -> Vec<field::Error> {
+    let mut errors = Vec::new();
+    if object::deletion_timestamp(old).is_some() {
+        let added: Vec<&str> =
+            object::finalizers(new).filter(|finalizer| !object::has_finalizer(old, finalizer)).collect();
+        if !added.is_empty() {
+            let list: Vec<String> = added.iter().map(|finalizer| field::quote(finalizer)).collect();
+            errors.push(field::Error::forbidden(
+                &Path::new("metadata").child("finalizers"),
+                format!(
+                    "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+                    list.join(", ")
+                ),
+            ));
+        }
+    }
+    errors
+}
+
+/// Checks a map of labels.
+pub(crate) fn labels(labels: Option<&Map>, path: &Path, errors: &mut Vec<field::Error>) {
+    for (key, value) in labels.into_iter().flat_map(|map| map.iter()) {
+        for complaint in names::qualified_name(key) {
+            errors.push(field::Error::invalid(path, key, complaint));
+        }
+        for complaint in names::label_value(value.as_str().unwrap_or_default()) {
+            errors.push(field::Error::invalid(path, value.clone(), complaint));
+        }
+    }
+}
+
+fn annotations(annotations: Option<&Map>, path: &Path, errors: &mut Vec<field::Error>) {
+    let mut size = 0;
+    for (key, value) in annotations.into_iter().flat_map(|map| map.iter()) {
+        for complaint in names::qualified_name(&key.to_lowercase()) {
+            errors.push(field::Error::invalid(path, key, complaint));
+        }
+        size += key.len() + value.as_str().map_or(0, str::len);
+    }
+    if size > ANNOTATIONS_LIMIT {
+        errors.push(field::Error::too_long(path, ANNOTATIONS_LIMIT));
+    }
+}
+
+fn owners(value: &Value, path: &Path, errors: &mut Vec<field::Error>) {
+    let mut controller: Option<String> = None;
+    for (index, owner) in object::owner_references(value).iter().enumerate() {
+        let at = path.index(index);
+        let api_version = object::api_version(owner);
+        match api_version.parse::<pilothouse_value::GroupVersion>() {
+            Ok(parsed) if !parsed.version.is_empty() => {}
+            _ => errors.push(field::Error::invalid(&at.child("apiVersion"), api_version, "version must not be empty")),
+        }
+        for key in ["kind", "name", "uid"] {
+            if owner.str_at(&[key]).unwrap_or_default().is_empty() {
+                errors.push(field::Error::invalid(&at.child(key), "", format!("{key} must not be empty")));
+            }
+        }
+        if api_version == "v1" && object::kind(owner) == "Event" {
+            errors.push(field::Error::invalid(&at, owner.clone(), "/v1, Kind=Event is disallowed from being an owner"));
+        }
+        if owner.get("controller").and_then(Value::as_bool) == Some(true) {
+            let text = format!("{}/{}", object::kind(owner), owner.str_at(&["name"]).unwrap_or_default());
+            match &controller {
+                Some(first) => errors.push(field::Error::invalid(
+                    path,
+                    Value::Array(object::owner_references(value).to_vec()),
+                    format!(
+                        "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {text}"
+                    ),
+                )),
+                None => controller = Some(text),
+            }
+        }
+    }
+}
+
+/// Removes what only the server sets from a document that is to become a new object.
+pub(crate) fn wipe(value: &mut Value) {
+    for key in
+        ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"]
+    {
+        value.take(&["metadata", key]);
+    }
+}
+
+/// Puts back what an update may not change.
+pub(crate) fn restore(new: &mut Value, old: &Value) {
+    for key in ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"] {
+        match old.at(&["metadata", key]) {
+            Some(kept) => new.set(&["metadata", key], kept.clone()),
+            None => {
+                new.take(&["metadata", key]);
+            }
+        }
+    }
+    new.take(&["metadata", "selfLink"]);
+}
+
+/// Removes owner references that name the same uid again. Returns whether there were any.
+pub(crate) fn dedup_owners(value: &mut Value) -> bool {
+    let Some(owners) = value.at_mut(&["metadata", "ownerReferences"]).and_then(Value::as_array_mut) else {
+        return false;
+    };
+    let before = owners.len();
+    let mut seen: Vec<Value> = Vec::new();
+    owners.retain(|owner| {
+        let again = seen.contains(owner);
+        if !again {
+            seen.push(owner.clone());
+        }
+        !again
+    });
+    owners.len() != before
+}

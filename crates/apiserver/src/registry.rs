@@ -1,0 +1,113 @@
+//! Everything that is served, by group, version and plural name. Requests read it without a lock.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use pilothouse_schema::builtin;
+use tokio::sync::watch;
+
+use crate::resource::Resource;
+
+/// The resources that are served now.
+#[derive(Debug)]
+pub(crate) struct Registry {
+    current: ArcSwap<Table>,
+    writer: Mutex<()>,
+    changed: watch::Sender<u64>,
+}
+
+/// One state of the registry.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    /// Counts the changes; two tables with the same number are the same.
+    pub(crate) generation: u64,
+    resources: BTreeMap<String, Arc<Resource>>,
+    /// The paths that a definition gave, by the definition's name.
+    definitions: BTreeMap<String, Vec<String>>,
+}
+
+impl Registry {
+    /// A registry of the built-in resources.
+    pub(crate) fn built_in() -> Registry {
+        let mut table = Table::default();
+        for resource in builtin::resources() {
+            let resource = Resource::built_in(resource);
+            table.resources.insert(path(&resource.group, &resource.version, &resource.plural), Arc::new(resource));
+        }
+        Registry {
+            current: ArcSwap::from_pointee(table),
+            writer: Mutex::new(()),
+            changed: watch::Sender::new(0),
+        }
+    }
+
+    /// What is served now.
+    pub(crate) fn table(&self) -> Arc<Table> {
+        self.current.load_full()
+    }
+
+    /// One resource, if it is served.
+    pub(crate) fn get(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Resource>> {
+        self.current.load().get(group, version, plural)
+    }
+
+    /// Tells when the registry changes.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    /// Serves what a definition defines now, in place of what it defined before.
+    pub(crate) fn replace(&self, definition: &str, resources: Vec<Resource>) {
+        let _writer = self.writer.lock();
+        let mut table = Table::clone(&self.current.load());
+        for path in table.definitions.remove(definition).unwrap_or_default() {
+            table.resources.remove(&path);
+        }
+        let mut paths = Vec::new();
+        for resource in resources {
+            let path = path(&resource.group, &resource.version, &resource.plural);
+            // A definition never takes the place of a built-in resource.
+            if table.resources.get(&path).is_some_and(|own| own.is_built_in()) {
+                continue;
+            }
+            table.resources.insert(path.clone(), Arc::new(resource));
+            paths.push(path);
+        }
+        if !paths.is_empty() {
+            table.definitions.insert(definition.to_owned(), paths);
+        }
+        table.generation += 1;
+        let generation = table.generation;
+        self.current.store(Arc::new(table));
+        self.changed.send_replace(generation);
+    }
+}
+
+impl Table {
+    /// One resource, if it is served.
+    pub(crate) fn get(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Resource>> {
+        self.resources.get(&path(group, version, plural)).cloned()
+    }
+
+    /// Every resource, ordered by group, version and name.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Resource>> {
+        self.resources.values()
+    }
+
+    /// The resource of a kind, in any version or in the one given.
+    pub(crate) fn of_kind(&self, group: &str, version: Option<&str>, kind: &str) -> Option<Arc<Resource>> {
+        self.iter()
+            .find(|resource| {
+                resource.group == group
+                    && resource.kind == kind
+                    && version.is_none_or(|version| resource.version == version)
+            })
+            .cloned()
+    }
+}
+
+fn path(group: &str, version: &str, plural: &str) -> String {
+    [group, "/", version, "/", plural].concat()
+}

@@ -1,0 +1,260 @@
+//! A resource as it is served: its names, its verbs, its subresources, and the rules of its kind.
+
+use std::sync::Arc;
+
+use pilothouse_schema::{Schema, builtin};
+use pilothouse_store::ResourceKey;
+use pilothouse_value::{GroupVersion, Gvk, Gvr};
+
+use crate::crd::Custom;
+use crate::document;
+use crate::metadata::NameRule;
+
+/// One resource in one version of one group.
+#[derive(Debug)]
+pub struct Resource {
+    /// The API group; empty for the core group.
+    pub group: String,
+    /// The version.
+    pub version: String,
+    /// The plural name, as in paths.
+    pub plural: String,
+    /// The singular name.
+    pub singular: String,
+    /// The kind of an object.
+    pub kind: String,
+    /// The kind of a list.
+    pub list_kind: String,
+    /// Whether objects live in a namespace.
+    pub namespaced: bool,
+    /// Short names that kubectl understands.
+    pub short_names: Vec<String>,
+    /// Groups of resources that it belongs to, such as `all`.
+    pub categories: Vec<String>,
+    /// The verbs that it is served with.
+    pub verbs: Vec<String>,
+    /// What can be asked of one object beyond the object.
+    pub subresources: Vec<Subresource>,
+    pub(crate) key: ResourceKey,
+    pub(crate) rules: Rules,
+    pub(crate) custom: Option<Arc<Custom>>,
+    prefix: String,
+}
+
+/// A part or an action of an object with a path of its own.
+#[derive(Clone, Debug)]
+pub struct Subresource {
+    /// Its name, as in paths: `status`.
+    pub name: String,
+    /// The group of its kind.
+    pub group: String,
+    /// The version of its kind.
+    pub version: String,
+    /// The kind that is read and written there.
+    pub kind: String,
+    /// The verbs that it is served with.
+    pub verbs: Vec<String>,
+}
+
+/// What a definition says of a custom resource; the fields are those of [`Resource`].
+pub(crate) struct Names {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) plural: String,
+    pub(crate) singular: String,
+    pub(crate) kind: String,
+    pub(crate) list_kind: String,
+    pub(crate) namespaced: bool,
+    pub(crate) short_names: Vec<String>,
+    pub(crate) categories: Vec<String>,
+    pub(crate) verbs: Vec<String>,
+    pub(crate) subresources: Vec<Subresource>,
+}
+
+/// The strategy of a kind, where kinds differ.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    /// Which names are allowed.
+    pub(crate) names: NameRule,
+    /// Whether the server counts generations.
+    pub(crate) generation: bool,
+    /// Whether status is written through its own subresource only.
+    pub(crate) status: bool,
+    /// Whether an update may leave out the version that it is based on.
+    pub(crate) unconditional_update: bool,
+    /// Whether a PUT on an object that is not there makes it.
+    pub(crate) create_on_update: bool,
+    /// Whether a successful delete answers with the object.
+    pub(crate) returns_deleted: bool,
+}
+
+impl Resource {
+    /// The resource that a table of built-in kinds describes.
+    pub(crate) fn built_in(table: &builtin::Resource) -> Resource {
+        let owned = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+        let subresources = table
+            .subresources
+            .iter()
+            .map(|sub| Subresource {
+                name: sub.name.into(),
+                group: sub.group.into(),
+                version: sub.version.into(),
+                kind: sub.kind.into(),
+                verbs: owned(sub.verbs),
+            })
+            .collect();
+        Resource {
+            group: table.group.into(),
+            version: table.version.into(),
+            plural: table.plural.into(),
+            singular: table.singular.into(),
+            kind: table.kind.into(),
+            list_kind: table.list_kind.into(),
+            namespaced: table.namespaced,
+            short_names: owned(table.short_names),
+            categories: owned(table.categories),
+            verbs: owned(table.verbs),
+            subresources,
+            // Events are one set of objects with two faces.
+            key: if table.plural == "events" { key("", "events") } else { key(table.group, table.plural) },
+            rules: Rules::of(table.group, table.plural, table.has_status),
+            custom: None,
+            prefix: document::prefix(&api_version(table.group, table.version), table.kind),
+        }
+    }
+
+    /// A version of a custom resource.
+    pub(crate) fn custom(custom: Arc<Custom>, names: Names, rules: Rules) -> Resource {
+        Resource {
+            key: key(&names.group, &names.plural),
+            prefix: document::prefix(&api_version(&names.group, &names.version), &names.kind),
+            rules,
+            custom: Some(custom),
+            group: names.group,
+            version: names.version,
+            plural: names.plural,
+            singular: names.singular,
+            kind: names.kind,
+            list_kind: names.list_kind,
+            namespaced: names.namespaced,
+            short_names: names.short_names,
+            categories: names.categories,
+            verbs: names.verbs,
+            subresources: names.subresources,
+        }
+    }
+
+    /// Group, version and resource.
+    pub fn gvr(&self) -> Gvr {
+        Gvr::new(&*self.group, &*self.version, &*self.plural)
+    }
+
+    /// Group, version and kind.
+    pub fn gvk(&self) -> Gvk {
+        Gvk::new(&*self.group, &*self.version, &*self.kind)
+    }
+
+    /// The `apiVersion` of its objects.
+    pub fn api_version(&self) -> String {
+        api_version(&self.group, &self.version)
+    }
+
+    /// A subresource by name.
+    pub fn subresource(&self, name: &str) -> Option<&Subresource> {
+        self.subresources.iter().find(|sub| sub.name == name)
+    }
+
+    /// Whether it is served with this verb.
+    pub fn has_verb(&self, verb: &str) -> bool {
+        self.verbs.iter().any(|own| own == verb)
+    }
+
+    /// Whether it is built in, and not defined by a CustomResourceDefinition.
+    pub fn is_built_in(&self) -> bool {
+        self.custom.is_none()
+    }
+
+    /// How the stored bytes of an object of this version begin.
+    pub(crate) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// The schema of its objects.
+    pub(crate) fn schema(&self) -> &Schema {
+        match &self.custom {
+            Some(custom) => custom.schema(),
+            None => builtin::schema(&self.gvk()).unwrap_or(Schema::any()),
+        }
+    }
+
+    /// Whether this is the built-in resource of this group and name.
+    pub(crate) fn is(&self, group: &str, plural: &str) -> bool {
+        self.custom.is_none() && self.group == group && self.plural == plural
+    }
+}
+
+/// The key of a resource in the store.
+pub(crate) fn key(group: &str, plural: &str) -> ResourceKey {
+    ResourceKey::new(group, plural)
+}
+
+/// `v1`, or `group/version`.
+pub(crate) fn api_version(group: &str, version: &str) -> String {
+    GroupVersion::new(group, version).to_string()
+}
+
+impl Rules {
+    /// The rules of a built-in resource.
+    fn of(group: &str, plural: &str, status: bool) -> Rules {
+        let names = match (group, plural) {
+            ("", "namespaces") => NameRule::Label,
+            ("", "services") => NameRule::Label,
+            ("rbac.authorization.k8s.io", _) => NameRule::PathSegment,
+            _ => NameRule::Subdomain,
+        };
+        let generation = matches!(
+            (group, plural),
+            ("", "pods" | "replicationcontrollers")
+                | ("apps", "deployments" | "daemonsets" | "replicasets" | "statefulsets")
+                | ("batch", "jobs" | "cronjobs")
+                | ("networking.k8s.io", "ingresses" | "networkpolicies" | "ingressclasses")
+                | ("policy", "poddisruptionbudgets")
+                | ("scheduling.k8s.io", "priorityclasses")
+                | ("admissionregistration.k8s.io", _)
+                | ("apiextensions.k8s.io", "customresourcedefinitions")
+                | ("flowcontrol.apiserver.k8s.io", _)
+                | ("discovery.k8s.io", "endpointslices")
+        );
+        Rules {
+            names,
+            generation,
+            status,
+            unconditional_update: !matches!(
+                (group, plural),
+                ("apiextensions.k8s.io" | "apiregistration.k8s.io" | "coordination.k8s.io" | "policy", _)
+            ),
+            create_on_update: matches!(
+                (group, plural),
+                ("coordination.k8s.io", "leases") | ("", "events" | "endpoints") | ("rbac.authorization.k8s.io", _)
+            ),
+            returns_deleted: group.is_empty()
+                && matches!(
+                    plural,
+                    "pods" | "services" | "serviceaccounts" | "persistentvolumes" | "persistentvolumeclaims"
+                        | "podtemplates" | "resourcequotas"
+                ),
+        }
+    }
+
+    /// The rules of a custom resource.
+    pub(crate) fn custom(status: bool) -> Rules {
+        Rules {
+            names: NameRule::Subdomain,
+            generation: true,
+            status,
+            unconditional_update: false,
+            create_on_update: false,
+            returns_deleted: false,
+        }
+    }
+}

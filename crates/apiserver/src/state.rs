@@ -1,0 +1,122 @@
+//! What all requests of one server share, and what one request carries along.
+
+use std::sync::Arc;
+
+use parking_lot::{Mutex, RwLock};
+use pilothouse_store::{Clock, Store};
+use pilothouse_value::Status;
+use tokio_util::sync::CancellationToken;
+
+use crate::allocate::Allocations;
+use crate::kubelet::Kubelet;
+use crate::registry::Registry;
+use crate::resource::Resource;
+use crate::user::User;
+
+/// Who may do what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Authorization {
+    /// Everyone may do everything.
+    AlwaysAllow,
+    /// Roles and bindings say.
+    #[default]
+    Rbac,
+}
+
+/// What all requests of one server share.
+pub(crate) struct State {
+    pub(crate) store: Store,
+    pub(crate) clock: Clock,
+    pub(crate) registry: Registry,
+    pub(crate) authorization: Authorization,
+    /// Whether pods get their service account and its token volume.
+    pub(crate) service_accounts: bool,
+    pub(crate) kubelet: RwLock<Option<Arc<dyn Kubelet>>>,
+    /// Held while definitions are written, so that no two decide on names at once.
+    pub(crate) definitions: Mutex<()>,
+    pub(crate) allocations: Mutex<Allocations>,
+    /// Cancelled when the server stops: watches and tasks end.
+    pub(crate) shutdown: CancellationToken,
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("State").field("revision", &self.store.revision()).finish_non_exhaustive()
+    }
+}
+
+impl State {
+    /// The present time as metadata shows it: RFC 3339 with seconds.
+    pub(crate) fn now(&self) -> String {
+        self.clock.now().to_string()
+    }
+}
+
+/// What one request carries along.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) state: Arc<State>,
+    pub(crate) user: User,
+    /// The name that writes are recorded under if the options give none.
+    pub(crate) user_agent: Option<String>,
+    warnings: Mutex<Vec<String>>,
+}
+
+impl Context {
+    /// The context of a request by this user.
+    pub(crate) fn new(state: Arc<State>, user: User, user_agent: Option<String>) -> Context {
+        Context { state, user, user_agent, warnings: Mutex::new(Vec::new()) }
+    }
+
+    /// Adds a warning to the answer. The same text is told once.
+    pub(crate) fn warn(&self, text: impl Into<String>) {
+        let text = text.into();
+        let mut warnings = self.warnings.lock();
+        if !warnings.contains(&text) {
+            warnings.push(text);
+        }
+    }
+
+    /// Takes the warnings that were collected.
+    pub(crate) fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut *self.warnings.lock())
+    }
+}
+
+/// The object, or the set of objects, that a request is about.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    pub(crate) resource: Arc<Resource>,
+    /// Empty: no namespace, or all of them.
+    pub(crate) namespace: String,
+    /// Empty: not one object.
+    pub(crate) name: String,
+    pub(crate) subresource: Option<String>,
+}
+
+impl Target {
+    /// 404 for the object.
+    pub(crate) fn not_found(&self) -> Status {
+        Status::not_found(&self.resource.group, &self.resource.plural, &self.name)
+    }
+
+    /// 409: the object is no longer what the caller took it for.
+    pub(crate) fn modified(&self) -> Status {
+        Status::modified(&self.resource.group, &self.resource.plural, &self.name)
+    }
+
+    /// 409 with a text.
+    pub(crate) fn conflict(&self, why: &str) -> Status {
+        Status::conflict(&self.resource.group, &self.resource.plural, &self.name, why)
+    }
+
+    /// 403 with a text.
+    pub(crate) fn forbidden(&self, why: &str) -> Status {
+        Status::forbidden(&self.resource.group, &self.resource.plural, &self.name, why)
+    }
+
+    /// 422 with what is wrong.
+    pub(crate) fn invalid(&self, errors: &[pilothouse_value::field::Error]) -> Status {
+        Status::invalid(&self.resource.group, &self.resource.kind, &self.name, errors)
+    }
+}
