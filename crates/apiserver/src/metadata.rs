@@ -173,14 +173,18 @@ pub(crate) fn wipe(value: &mut Value) {
 /// Puts back what an update may not change.
 pub(crate) fn restore(new: &mut Value, old: &Value) {
     for key in ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"] {
-        match old.at(&["metadata", key]) {
-            Some(kept) => new.set(&["metadata", key], kept.clone()),
-            None => {
-                new.take(&["metadata", key]);
-            }
-        }
+        copy(new, old, key);
     }
     new.take(&["metadata", "selfLink"]);
+}
+
+fn copy(new: &mut Value, old: &Value, key: &str) {
+    match old.at(&["metadata", key]) {
+        Some(kept) => new.set(&["metadata", key], kept.clone()),
+        None => {
+            new.take(&["metadata", key]);
+        }
+    }
 }
 
 /// Removes owner references that name the same uid again. Returns whether there were any.

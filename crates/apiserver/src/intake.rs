@@ -1,0 +1,178 @@
+//! From the bytes of a body to a document of the right kind.
+//!
+//! This stage decodes JSON, YAML and protobuf, checks that the document is what the endpoint is for, removes fields that the
+//! schema does not know (and says so, as `fieldValidation` wants), and fills in defaults.
+
+use pilothouse_schema::proto;
+use pilothouse_value::{Gvk, Status, Value, field, object, parse};
+
+use crate::kinds;
+use crate::negotiate::Encoding;
+use crate::options::FieldValidation;
+use crate::resource::Resource;
+use crate::state::Context;
+
+/// A document as it came.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Incoming {
+    pub(crate) value: Value,
+    /// Paths of keys that came more than once.
+    pub(crate) duplicates: Vec<String>,
+}
+
+impl From<Value> for Incoming {
+    fn from(value: Value) -> Incoming {
+        Incoming { value, duplicates: Vec::new() }
+    }
+}
+
+/// Decodes a body.
+///
+/// # Errors
+/// 400 if the bytes are not what the encoding says.
+pub(crate) fn decode(encoding: Encoding, bytes: &[u8]) -> Result<Incoming, Status> {
+    match encoding {
+        Encoding::Json => {
+            let parsed = parse::json(bytes).map_err(|error| Status::bad_request(error.to_string()))?;
+            Ok(Incoming { value: parsed.value, duplicates: parsed.duplicates })
+        }
+        Encoding::Yaml => {
+            let text = std::str::from_utf8(bytes)
+                .map_err(|error| Status::bad_request(format!("yaml: the body is not UTF-8: {error}")))?;
+            let parsed = parse::yaml(text).map_err(|error| Status::bad_request(error.to_string()))?;
+            Ok(Incoming { value: parsed.value, duplicates: parsed.duplicates })
+        }
+        Encoding::Protobuf => {
+            let (_, value) = proto::decode(bytes)
+                .map_err(|error| Status::bad_request(format!("reading the protobuf body: {error}")))?;
+            Ok(value.into())
+        }
+    }
+}
+
+/// Makes a decoded document an object of the resource: typed, pruned and defaulted.
+///
+/// # Errors
+/// 400 for another kind or version, a wrong type, or (if strict) unknown or duplicate fields.
+pub(crate) fn read(
+    context: &Context,
+    resource: &Resource,
+    incoming: Incoming,
+    validation: FieldValidation,
+) -> Result<Value, Status> {
+    let gvk = resource.gvk();
+    let mut value = incoming.value;
+    check_kind(&gvk, &mut value)?;
+    let unknown = if resource.is_built_in() {
+        let unknown = kinds::prune(resource, &mut value);
+        kinds::read(&gvk, &mut value)?;
+        unknown
+    } else {
+        let mut unknown = kinds::prune(resource, &mut value);
+        unknown.extend(read_metadata(&gvk, &mut value)?);
+        unknown
+    };
+    complain(context, &gvk, unknown, incoming.duplicates, validation)?;
+    kinds::default(resource, &mut value);
+    Ok(value)
+}
+
+/// Checks that a document is of this kind; one that does not say is taken to be.
+///
+/// # Errors
+/// 400 otherwise.
+pub(crate) fn check_kind(gvk: &Gvk, value: &mut Value) -> Result<(), Status> {
+    if value.as_object().is_none() {
+        return Err(Status::bad_request(format!(
+            "the object provided is unrecognized (must be of type {}): couldn't get version/kind; json parse error: \
+             json: cannot unmarshal into Go value of type struct {{ APIVersion string; Kind string }}",
+            gvk.kind
+        )));
+    }
+    let (kind, api_version) = (object::kind(value).to_owned(), object::api_version(value).to_owned());
+    if kind.is_empty() {
+        value.set(&["kind"], gvk.kind.as_str());
+    }
+    if api_version.is_empty() {
+        value.set(&["apiVersion"], gvk.api_version());
+    }
+    let expected = gvk.api_version();
+    if !api_version.is_empty() && api_version != expected {
+        return Err(Status::bad_request(format!(
+            "the API version in the data ({api_version}) does not match the expected API version ({expected})"
+        )));
+    }
+    if !kind.is_empty() && kind != gvk.kind {
+        return Err(Status::bad_request(format!(
+            "{kind} in version {} cannot be handled as a {}: converting ({}.{kind}) to ({}.{}): unknown conversion",
+            field::quote(&gvk.version),
+            gvk.kind,
+            gvk.version,
+            gvk.version,
+            gvk.kind
+        )));
+    }
+    Ok(())
+}
+
+/// Metadata is the same for all kinds and never part of a definition's schema. Returns the unknown fields.
+fn read_metadata(gvk: &Gvk, value: &mut Value) -> Result<Vec<String>, Status> {
+    let Some(metadata) = value.take(&["metadata"]) else { return Ok(Vec::new()) };
+    // PartialObjectMetadata is metadata and nothing else.
+    let partial = Gvk::new("meta.k8s.io", "v1", "PartialObjectMetadata");
+    let mut holder = Value::object();
+    holder.set(&["metadata"], metadata);
+    let unknown = kinds::prune_metadata(&mut holder);
+    pilothouse_schema::builtin::decode(&partial, &mut holder).map_err(|error| {
+        let text = error.to_string();
+        let why = text.split_once(": ").map_or(text.as_str(), |(_, why)| why);
+        Status::bad_request(format!(
+            "{} in version {} cannot be handled as a {}: {why}",
+            gvk.kind,
+            field::quote(&gvk.version),
+            gvk.kind
+        ))
+    })?;
+    if let Some(metadata) = holder.take(&["metadata"]) {
+        value.set(&["metadata"], metadata);
+    }
+    Ok(unknown)
+}
+
+/// Tells of unknown and duplicate fields as the caller wants it.
+///
+/// # Errors
+/// 400 if the caller is strict.
+pub(crate) fn complain(
+    context: &Context,
+    gvk: &Gvk,
+    unknown: Vec<String>,
+    duplicates: Vec<String>,
+    validation: FieldValidation,
+) -> Result<(), Status> {
+    let complaints: Vec<String> = complaints(unknown, duplicates);
+    if complaints.is_empty() {
+        return Ok(());
+    }
+    match validation {
+        FieldValidation::Ignore => Ok(()),
+        FieldValidation::Warn => {
+            complaints.into_iter().for_each(|complaint| context.warn(complaint));
+            Ok(())
+        }
+        FieldValidation::Strict => Err(Status::bad_request(format!(
+            "{} in version {} cannot be handled as a {}: strict decoding error: {}",
+            gvk.kind,
+            field::quote(&gvk.version),
+            gvk.kind,
+            complaints.join(", ")
+        ))),
+    }
+}
+
+/// The texts of strict decoding.
+pub(crate) fn complaints(unknown: Vec<String>, duplicates: Vec<String>) -> Vec<String> {
+    let duplicates = duplicates.into_iter().map(|path| format!("duplicate field {}", field::quote(&path)));
+    let unknown = unknown.into_iter().map(|path| format!("unknown field {}", field::quote(&path)));
+    duplicates.chain(unknown).collect()
+}

@@ -1,0 +1,138 @@
+//! Create: system metadata, names, admission, validation, and one write.
+
+use pilothouse_merge::managed;
+use pilothouse_value::{Status, Value, object};
+
+use crate::document::Document;
+use crate::intake::{self, Incoming};
+use crate::options::WriteOptions;
+use crate::state::{Context, Target};
+use crate::verbs::{self, Outcome};
+use crate::{admission, allocate, crd, kinds, metadata, names, present, strategy};
+
+/// How many generated names are tried.
+const NAME_ATTEMPTS: usize = 8;
+
+/// Creates an object from a document.
+///
+/// # Errors
+/// What the document breaks, what stands in its way, or 409 if the name is taken.
+pub(crate) fn create(
+    context: &Context,
+    target: &Target,
+    incoming: Incoming,
+    options: &WriteOptions,
+) -> Result<Document, Status> {
+    let value = intake::read(context, &target.resource, incoming, options.field_validation)?;
+    create_object(context, target, value, options, Tracking::Update)
+}
+
+/// Whether ownership of fields has been recorded already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tracking {
+    /// Record the fields as written by an update.
+    Update,
+    /// Server-side apply has recorded them.
+    Done,
+}
+
+/// Creates an object that has been read already.
+///
+/// # Errors
+/// As [`create`].
+pub(crate) fn create_object(
+    context: &Context,
+    target: &Target,
+    mut value: Value,
+    options: &WriteOptions,
+    tracking: Tracking,
+) -> Result<Document, Status> {
+    let state = &context.state;
+    let resource = &target.resource;
+    if resource.custom.as_ref().is_some_and(|custom| custom.terminating) {
+        return Err(Status::method_not_allowed(&resource.group, &resource.plural, "create"))
+            .map_err(|status| Status { message: "create not allowed while custom resource definition is terminating".into(), ..status });
+    }
+    if !object::resource_version(&value).is_empty() {
+        // A bare storage error upstream: no reason, code 500.
+        return Err(Status::new(500, "", "resourceVersion should not be set on objects to be created"));
+    }
+    metadata::wipe(&mut value);
+    set_namespace(target, &mut value)?;
+    if metadata::dedup_owners(&mut value) {
+        context.warn(
+            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may \
+             reject such requests as early as 1.24; please fix your requests",
+        );
+    }
+    admission::namespace_accepts(state, target)?;
+    strategy::prepare_create(resource, &mut value, &state.now());
+    if tracking == Tracking::Update {
+        managed::track(None, &mut value, resource.schema(), &verbs::manager(context, target, options));
+    }
+    value.set(&["metadata", "uid"], uuid::Uuid::new_v4().to_string());
+    value.set(&["metadata", "creationTimestamp"], state.now());
+
+    let generate_name = value.str_at(&["metadata", "generateName"]).unwrap_or_default().to_owned();
+    let generated = object::name(&value).is_empty() && !generate_name.is_empty();
+    for _ in 0..NAME_ATTEMPTS {
+        if generated {
+            value.set(&["metadata", "name"], names::generate(&generate_name));
+        }
+        let named = Target { name: object::name(&value).to_owned(), ..target.clone() };
+        let mut object = value.clone();
+        admission::mutate_create(context, &named, &mut object)?;
+        let reserved = allocate::reserve(state, resource, &mut object, None)?;
+        let mut errors = metadata::validate(&object, resource.namespaced, resource.rules.names);
+        errors.extend(kinds::validate(resource, &object, None));
+        if !errors.is_empty() {
+            return Err(named.invalid(&errors));
+        }
+        if options.dry_run {
+            if state.store.get(&resource.key, &named.namespace, &named.name).is_some() {
+                return Err(Status::already_exists(&resource.group, &resource.plural, &named.name));
+            }
+            return Ok(object.into());
+        }
+        let _definitions = crd::lifecycle::lock(state, resource);
+        match verbs::put(state, &named, None, &mut object)? {
+            Outcome::Stored(stored) => {
+                reserved.keep();
+                crd::lifecycle::written(state, &named, &stored);
+                return present::present(resource, &stored);
+            }
+            Outcome::Stale(_) if generated => {}
+            Outcome::Stale(current) => {
+                let mut status = Status::already_exists(&resource.group, &resource.plural, &named.name);
+                if current.is_some_and(|current| object::deletion_timestamp(current.value()).is_some()) {
+                    status.message = format!("object is being deleted: {}", status.message);
+                }
+                return Err(status);
+            }
+        }
+    }
+    let mut status = Status::already_exists(&resource.group, &resource.plural, &generate_name);
+    status.message.push_str(", the server was not able to generate a unique name for the object");
+    Err(status)
+}
+
+/// The namespace of the body must be that of the request, or none.
+pub(crate) fn set_namespace(target: &Target, value: &mut Value) -> Result<(), Status> {
+    if target.namespace.is_empty() {
+        value.take(&["metadata", "namespace"]);
+        if target.resource.namespaced {
+            return Err(Status::bad_request("an empty namespace may not be set during creation"));
+        }
+        return Ok(());
+    }
+    match object::namespace(value) {
+        None => value.set(&["metadata", "namespace"], target.namespace.as_str()),
+        Some(own) if own == target.namespace => {}
+        Some(_) => {
+            return Err(Status::bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request",
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,243 @@
+//! Delete: at once, or marked and left to those who hold the object (finalizers, a pod's grace, a namespace's content).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pilothouse_store::Object;
+use pilothouse_value::{Status, Value, json, object};
+
+use crate::document::Document;
+use crate::options::{DeleteOptions, ListOptions, Propagation};
+use crate::state::{Context, Target};
+use crate::verbs::list::{self, Page};
+use crate::verbs::{self, Outcome, update};
+use crate::{admission, crd, present};
+
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+/// Seconds that a pod gets to end if nothing says otherwise.
+const POD_GRACE: i64 = 30;
+
+/// What a deletion came to.
+#[derive(Debug)]
+pub(crate) enum Deleted {
+    /// The object is still there, marked.
+    Pending(Document),
+    /// The object is gone; this was its last state.
+    Gone(Arc<Value>),
+}
+
+impl Deleted {
+    /// The answer to the caller.
+    pub(crate) fn document(self, target: &Target) -> Document {
+        match self {
+            Deleted::Pending(document) => document,
+            Deleted::Gone(last) if target.resource.rules.returns_deleted => Document::Made(last),
+            Deleted::Gone(last) => {
+                let mut details = json!({
+                    "name": target.name.as_str(), "kind": target.resource.plural.as_str(), "uid": object::uid(&last),
+                });
+                if !target.resource.group.is_empty() {
+                    details.set(&["group"], target.resource.group.as_str());
+                }
+                json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details})
+                    .into()
+            }
+        }
+    }
+}
+
+/// Deletes one object.
+///
+/// # Errors
+/// 404 if it is not there, 409 if it is not the one that the preconditions name, 403 if it may not be deleted.
+pub(crate) fn delete(context: &Context, target: &Target, options: &DeleteOptions) -> Result<Deleted, Status> {
+    admission::may_delete(target)?;
+    for _ in 0..verbs::ATTEMPTS {
+        let stored = verbs::stored(&context.state, target)?;
+        if let Some(done) = try_delete(context, target, options, &stored)? {
+            return Ok(done);
+        }
+    }
+    Err(target.modified())
+}
+
+/// One attempt; `None` if somebody else wrote in between.
+fn try_delete(
+    context: &Context,
+    target: &Target,
+    options: &DeleteOptions,
+    stored: &Arc<Object>,
+) -> Result<Option<Deleted>, Status> {
+    let state = &context.state;
+    let resource = &target.resource;
+    let document = present::present(resource, stored)?;
+    let current = document.value();
+    check_preconditions(target, options, &current)?;
+
+    let is_namespace = resource.is("", "namespaces");
+    let marked = object::deletion_timestamp(&current).is_some();
+    if is_namespace && marked && !current.items_at(&["spec", "finalizers"]).is_empty() {
+        return Err(target.conflict(
+            "The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will \
+             automatically be purged by the system.",
+        ));
+    }
+    let mut new = Value::clone(&current);
+    let finalizers_changed = set_propagation(&mut new, options.propagation);
+    let grace = grace(target, options, &current);
+    let now = state.clock.now();
+    let mut changed = finalizers_changed;
+    if !marked {
+        let until = now.plus(Duration::from_secs(grace.unsigned_abs()));
+        new.set(&["metadata", "deletionTimestamp"], until.to_string());
+        new.set(&["metadata", "deletionGracePeriodSeconds"], grace);
+        if object::generation(&new) > 0 {
+            new.set(&["metadata", "generation"], object::generation(&new) + 1);
+        }
+        changed = true;
+    } else {
+        // A grace period can be made shorter, never longer.
+        let present = current.i64_at(&["metadata", "deletionGracePeriodSeconds"]).unwrap_or_default();
+        if grace < present {
+            let shorter = (present - grace).unsigned_abs();
+            let until = object::deletion_timestamp(&current)
+                .and_then(|text| pilothouse_value::Timestamp::parse(text).ok())
+                .map_or(now, |until| {
+                    let seconds = until.unix_seconds() - i64::try_from(shorter).unwrap_or(i64::MAX);
+                    pilothouse_value::Timestamp::from_unix_seconds(seconds)
+                });
+            new.set(&["metadata", "deletionTimestamp"], until.to_string());
+            new.set(&["metadata", "deletionGracePeriodSeconds"], grace);
+            changed = true;
+        }
+    }
+    if is_namespace {
+        new.set(&["status", "phase"], "Terminating");
+    }
+    if resource.is(crd::GROUP, crd::PLURAL) && !marked {
+        crd::lifecycle::prepare_delete(&mut new, &state.now());
+    }
+    if update::may_go(is_namespace, &new) {
+        if options.dry_run {
+            return Ok(Some(Deleted::Gone(Arc::new(new))));
+        }
+        let _definitions = crd::lifecycle::lock(state, resource);
+        return match verbs::remove(state, target, stored.revision(), &last_state(&current, &new))? {
+            Outcome::Stored(_) => {
+                crd::lifecycle::removed(state, target);
+                Ok(Some(Deleted::Gone(Arc::new(new))))
+            }
+            Outcome::Stale(_) => Ok(None),
+        };
+    }
+    if !changed {
+        return Ok(Some(Deleted::Pending(document)));
+    }
+    if options.dry_run {
+        return Ok(Some(Deleted::Pending(new.into())));
+    }
+    let _definitions = crd::lifecycle::lock(state, resource);
+    match verbs::put(state, target, Some(stored.revision()), &mut new)? {
+        Outcome::Stored(written) => {
+            crd::lifecycle::written(state, target, &written);
+            present::present(resource, &written).map(|document| Some(Deleted::Pending(document)))
+        }
+        Outcome::Stale(_) => Ok(None),
+    }
+}
+
+/// What watchers see of an object that goes at once: its state before, without the marks of a deletion that never waited.
+fn last_state(current: &Value, marked: &Value) -> Value {
+    if object::deletion_timestamp(current).is_some() { marked.clone() } else { current.clone() }
+}
+
+fn check_preconditions(target: &Target, options: &DeleteOptions, current: &Value) -> Result<(), Status> {
+    if let Some(uid) = options.uid.as_deref().filter(|uid| *uid != object::uid(current)) {
+        return Err(target.conflict(&format!(
+            "the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been \
+             deleted and then recreated",
+            object::uid(current)
+        )));
+    }
+    let version = object::resource_version(current);
+    if let Some(wanted) = options.resource_version.as_deref().filter(|wanted| *wanted != version) {
+        return Err(target.conflict(&format!(
+            "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record \
+             ({version}). The object might have been modified"
+        )));
+    }
+    Ok(())
+}
+
+/// Sets the finalizers that a propagation policy stands for. Returns whether they changed.
+fn set_propagation(value: &mut Value, propagation: Option<Propagation>) -> bool {
+    let Some(propagation) = propagation else { return false };
+    let before: Vec<String> = object::finalizers(value).map(str::to_owned).collect();
+    let mut after: Vec<String> =
+        before.iter().filter(|finalizer| *finalizer != ORPHAN && *finalizer != FOREGROUND).cloned().collect();
+    match propagation {
+        Propagation::Orphan => after.push(ORPHAN.into()),
+        Propagation::Foreground => after.push(FOREGROUND.into()),
+        Propagation::Background => {}
+    }
+    let (mut sorted_before, mut sorted_after) = (before.clone(), after.clone());
+    sorted_before.sort();
+    sorted_after.sort();
+    if sorted_before == sorted_after {
+        return false;
+    }
+    if after.is_empty() {
+        value.take(&["metadata", "finalizers"]);
+    } else {
+        value.set(&["metadata", "finalizers"], after);
+    }
+    true
+}
+
+/// Seconds that the object gets before it may be removed.
+fn grace(target: &Target, options: &DeleteOptions, current: &Value) -> i64 {
+    if !target.resource.is("", "pods") {
+        return 0;
+    }
+
+    let marked = current.i64_at(&["metadata", "deletionGracePeriodSeconds"]);
+    let wanted = match (options.grace_period_seconds, marked) {
+        (Some(seconds), _) => seconds,
+        // Asking again without a period changes nothing.
+        (None, Some(present)) => return present,
+        (None, None) => current.i64_at(&["spec", "terminationGracePeriodSeconds"]).unwrap_or(POD_GRACE),
+    };
+    // Nobody runs it, so nobody has to end it.
+    let unscheduled = current.str_at(&["spec", "nodeName"]).unwrap_or_default().is_empty();
+    let ended = matches!(current.str_at(&["status", "phase"]), Some("Succeeded" | "Failed"));
+    if unscheduled || ended { 0 } else { wanted.max(0) }
+}
+
+/// Deletes every object that a list would show, and returns that list.
+///
+/// # Errors
+/// What the list or the first deletion that fails says; an object that is gone already is no failure.
+pub(crate) async fn delete_collection(
+    context: &Context,
+    target: &Target,
+    list_options: &ListOptions,
+    options: &DeleteOptions,
+) -> Result<Page, Status> {
+    let page = list::list(context, target, list_options).await?;
+    for document in &page.items {
+        let value = document.value();
+        let one = Target {
+            namespace: object::namespace(&value).unwrap_or_default().to_owned(),
+            name: object::name(&value).to_owned(),
+            ..target.clone()
+        };
+        match delete(context, &one, options) {
+            Err(status) if !status.is_not_found() && !(status.is_conflict() && one.resource.is("", "namespaces")) => {
+                return Err(status);
+            }
+            _ => {}
+        }
+    }
+    Ok(page)
+}

@@ -1,0 +1,202 @@
+//! List: a snapshot of the store, filtered, page by page.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use pilothouse_store::Snapshot;
+use pilothouse_value::{Status, Value, json, parse};
+
+use crate::document::Document;
+use crate::options::ListOptions;
+use crate::present;
+use crate::select::Selection;
+use crate::state::{Context, Target};
+use crate::verbs::read;
+
+/// One page of a list.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) items: Vec<Document>,
+    /// The version of the store that the page shows.
+    pub(crate) version: u64,
+    /// What to ask the next page with.
+    pub(crate) next: Option<String>,
+    /// How many objects follow; unknown if a selector is in the way.
+    pub(crate) remaining: Option<usize>,
+}
+
+/// Lists the objects of a target.
+///
+/// # Errors
+/// 400 for selectors and tokens that cannot be read, 410 for versions that have left the history.
+pub(crate) async fn list(context: &Context, target: &Target, options: &ListOptions) -> Result<Page, Status> {
+    options.check()?;
+    let resource = &target.resource;
+    let selection =
+        Selection::parse(resource, options.label_selector.as_deref(), options.field_selector.as_deref())?;
+    let single_namespace = !resource.namespaced || !target.namespace.is_empty();
+    let start = Start::of(context, options, single_namespace, &target.namespace).await?;
+    let namespace = (resource.namespaced && !target.namespace.is_empty()).then_some(target.namespace.as_str());
+
+    // Any cached state will do for version 0, and a cache gives all of it at once.
+    let limit = if options.resource_version.as_deref() == Some("0") { 0 } else { options.limit };
+    let after = start.after.as_ref().map(|(namespace, name)| (namespace.as_str(), name.as_str()));
+    let snapshot = start.snapshot;
+    let version = start.version;
+    let mut items = Vec::new();
+    if let (Some(name), Some(namespace), true) = (selection.name(), namespace_of(target), after.is_none()) {
+        if let Some(stored) = snapshot.get(&resource.key, namespace, name) {
+            let document = present::present(resource, &stored)?;
+            if selection.matches(&document.value()) {
+                items.push(document);
+            }
+        }
+        return Ok(Page { items, version, next: None, remaining: None });
+    }
+    let mut entries = snapshot.list(&resource.key, namespace, after);
+    let mut last: Option<(String, String)> = None;
+    for entry in entries.by_ref() {
+        let document = present::present(resource, &entry.object)?;
+        if !selection.is_everything() && !selection.matches(&document.value()) {
+            continue;
+        }
+        items.push(document);
+        if limit > 0 && items.len() == limit {
+            last = Some((entry.namespace.to_string(), entry.name.to_string()));
+            break;
+        }
+    }
+    let Some((last_namespace, last_name)) = last else {
+        return Ok(Page { items, version, next: None, remaining: None });
+    };
+    let remaining = if selection.is_everything() {
+        entries.count()
+    } else {
+        // With a selector only whether there is one more is worth knowing.
+        let mut more = 0;
+        for entry in entries {
+            if selection.matches(&present::present(resource, &entry.object)?.value()) {
+                more = 1;
+                break;
+            }
+        }
+        more
+    };
+    if remaining == 0 {
+        return Ok(Page { items, version, next: None, remaining: None });
+    }
+    let key = if single_namespace { last_name } else { format!("{last_namespace}/{last_name}") };
+    Ok(Page {
+        items,
+        version,
+        next: Some(token(i64::try_from(version).unwrap_or(-1), &key)),
+        remaining: selection.is_everything().then_some(remaining),
+    })
+}
+
+/// The namespace to look in when the name is known: none for resources of the whole cluster.
+fn namespace_of(target: &Target) -> Option<&str> {
+    if !target.resource.namespaced {
+        return Some("");
+    }
+    (!target.namespace.is_empty()).then_some(target.namespace.as_str())
+}
+
+/// Where a list begins.
+struct Start {
+    snapshot: Snapshot,
+    version: u64,
+    after: Option<(String, String)>,
+}
+
+impl Start {
+    async fn of(
+        context: &Context,
+        options: &ListOptions,
+        single_namespace: bool,
+        namespace: &str,
+    ) -> Result<Start, Status> {
+        let state = &context.state;
+        if let Some(text) = &options.continue_token {
+            if options.resource_version.as_deref().is_some_and(|version| version != "0") {
+                return Err(Status::bad_request(
+                    "specifying resource version is not allowed when using continue",
+                ));
+            }
+            let (version, key) = read_token(text)?;
+            let after = match key.split_once('/') {
+                Some((namespace, name)) if !single_namespace => (namespace.to_owned(), name.to_owned()),
+                _ => (namespace.to_owned(), key.clone()),
+            };
+            let snapshot = match u64::try_from(version) {
+                Ok(version) => state.store.snapshot_at(version).map_err(|_| expired_page(&key))?,
+                // A negative version continues with what is there now.
+                Err(_) => state.store.snapshot(),
+            };
+            let version = u64::try_from(version).unwrap_or_else(|_| snapshot.revision());
+            return Ok(Start { snapshot, version, after: Some(after) });
+        }
+        let wanted = read::parse(options.resource_version.as_deref())?;
+        let exact = options.resource_version_match.as_deref() == Some("Exact")
+            || (options.resource_version_match.is_none() && options.limit > 0);
+        let snapshot = match wanted {
+            Some(version) if exact => {
+                let snapshot = read::exactly(state, version).await?;
+                return Ok(Start { snapshot, version, after: None });
+            }
+            Some(version) => {
+                read::reach(state, version).await?;
+                state.store.snapshot()
+            }
+            None => state.store.snapshot(),
+        };
+        Ok(Start { version: snapshot.revision(), snapshot, after: None })
+    }
+}
+
+/// The token of the next page, as the real server writes it.
+fn token(version: i64, key: &str) -> String {
+    let document = json!({"v": "meta.k8s.io/v1", "rv": version, "start": format!("{key}\u{0}")});
+    URL_SAFE_NO_PAD.encode(document.to_json())
+}
+
+fn read_token(text: &str) -> Result<(i64, String), Status> {
+    let invalid = |why: &str| Status::bad_request(format!("continue key is not valid: {why}"));
+    let bytes = URL_SAFE_NO_PAD
+        .decode(text.trim_end_matches('='))
+        .map_err(|error| invalid(&error.to_string()))?;
+    let document = parse::json(&bytes).map_err(|error| invalid(&error.to_string()))?.value;
+    if document.str_at(&["v"]) != Some("meta.k8s.io/v1") {
+        let version = document.str_at(&["v"]).unwrap_or_default();
+        return Err(invalid(&format!("server does not recognize this encoded version \"{version}\"")));
+    }
+    let version = document.get("rv").and_then(Value::as_i64).unwrap_or_default();
+    let start = document.str_at(&["start"]).unwrap_or_default();
+    if version == 0 || start.is_empty() {
+        return Err(invalid("incorrect encoded start resourceVersion (version meta.k8s.io/v1)"));
+    }
+    Ok((version, start.trim_end_matches('\u{0}').trim_start_matches('/').to_owned()))
+}
+
+/// 410 with a token that goes on with what is there now.
+fn expired_page(key: &str) -> Status {
+    let status = Status::expired(
+        "The provided continue parameter is too old to display a consistent list result. You can start a new list \
+         without the continue parameter, or use the continue token in this response to retrieve the remainder of the \
+         results. Continuing with the provided token results in an inconsistent list - objects that were created, \
+         modified, or deleted between the time the first chunk was returned and now may show up in the list.",
+    );
+    // A Status has room for the token only in its metadata, which this type does not carry: it travels in the details.
+    status.with_cause("ContinueToken", token(-1, key), "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_read_back() {
+        let text = token(42, "default/web");
+        assert_eq!(read_token(&text).unwrap(), (42, "default/web".to_owned()));
+        assert_eq!(read_token("%%%").unwrap_err().code, 400);
+    }
+}

@@ -1,0 +1,98 @@
+//! The verbs. Each file is one verb: it takes a target and a document, and says what the store has to do.
+
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod list;
+pub(crate) mod patch;
+pub(crate) mod read;
+pub(crate) mod scale;
+pub(crate) mod update;
+pub(crate) mod watch;
+
+use std::sync::Arc;
+
+use pilothouse_merge::managed;
+use pilothouse_store::{Change, Mismatch, Object};
+use pilothouse_value::{Status, Value};
+
+use crate::document;
+use crate::options::{self, WriteOptions};
+use crate::present;
+use crate::state::{Context, State, Target};
+
+/// How often a write without a version starts over when others write the same object at the same time.
+pub(crate) const ATTEMPTS: usize = 100;
+
+/// What a write came to.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// The object is stored.
+    Stored(Arc<Object>),
+    /// Somebody else wrote it in between.
+    Stale(Option<Arc<Object>>),
+}
+
+/// Stores an object if it is still at the expected revision; `None` expects that it is not there.
+///
+/// # Errors
+/// 500 if the durable copy refuses.
+pub(crate) fn put(
+    state: &State,
+    target: &Target,
+    expected: Option<u64>,
+    value: &mut Value,
+) -> Result<Outcome, Status> {
+    present::to_storage(&target.resource, value)?;
+    let mut build = |revision: u64| {
+        value.set(&["metadata", "resourceVersion"], revision.to_string());
+        document::encode(value)
+    };
+    commit(state, target, expected, Change::Put(&mut build))
+}
+
+/// Removes an object that is at the expected revision. `last` is its last state, which watchers are shown.
+///
+/// # Errors
+/// 500 if the durable copy refuses.
+pub(crate) fn remove(state: &State, target: &Target, expected: u64, last: &Value) -> Result<Outcome, Status> {
+    let mut value = last.clone();
+    present::to_storage(&target.resource, &mut value)?;
+    let mut build = |revision: u64| {
+        value.set(&["metadata", "resourceVersion"], revision.to_string());
+        document::encode(&value)
+    };
+    let outcome = commit(state, target, Some(expected), Change::Delete(&mut build))?;
+    if matches!(outcome, Outcome::Stored(_)) {
+        crate::allocate::release(state, &target.resource, last);
+    }
+    Ok(outcome)
+}
+
+fn commit(state: &State, target: &Target, expected: Option<u64>, change: Change<'_>) -> Result<Outcome, Status> {
+    match state.store.commit(&target.resource.key, &target.namespace, &target.name, expected, change) {
+        Ok(object) => Ok(Outcome::Stored(object)),
+        Err(Mismatch::Stale { current }) => Ok(Outcome::Stale(current)),
+        Err(Mismatch::Durable(error)) => Err(Status::internal(format!(
+            "storing {} {:?}: {error}; hint: look at the space and the permissions of the data folder",
+            target.resource.plural, target.name
+        ))),
+    }
+}
+
+/// The stored object of a target.
+///
+/// # Errors
+/// 404 if it is not there.
+pub(crate) fn stored(state: &State, target: &Target) -> Result<Arc<Object>, Status> {
+    state.store.get(&target.resource.key, &target.namespace, &target.name).ok_or_else(|| target.not_found())
+}
+
+/// Who is recorded as the writer of a request's fields.
+pub(crate) fn manager(context: &Context, target: &Target, options: &WriteOptions) -> managed::Manager {
+    managed::Manager {
+        name: options::manager(options.field_manager.as_deref(), context.user_agent.as_deref()),
+        api_version: target.resource.api_version(),
+        subresource: target.subresource.clone().unwrap_or_default(),
+        time: context.state.now(),
+    }
+}

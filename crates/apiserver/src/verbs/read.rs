@@ -1,0 +1,73 @@
+//! Get, and the rules of `resourceVersion` that all reads share.
+
+use std::time::Duration;
+
+use pilothouse_store::Snapshot;
+use pilothouse_value::Status;
+
+use crate::document::Document;
+use crate::state::{Context, State, Target};
+use crate::{present, verbs};
+
+/// How long a read waits for a version that is not there yet.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Reads one object. A version means "not older than".
+///
+/// # Errors
+/// 404 if it is not there; 504 if the version is in the future.
+pub(crate) async fn get(context: &Context, target: &Target, version: Option<&str>) -> Result<Document, Status> {
+    let state = &context.state;
+    if let Some(version) = parse(version)? {
+        reach(state, version).await?;
+    }
+    let stored = verbs::stored(state, target)?;
+    present::present(&target.resource, &stored)
+}
+
+/// Reads a version; `None` for none and for `0`, which both mean "any".
+///
+/// # Errors
+/// 400 if it is no number.
+pub(crate) fn parse(version: Option<&str>) -> Result<Option<u64>, Status> {
+    let Some(version) = version.filter(|version| !version.is_empty()) else { return Ok(None) };
+    match version.parse::<u64>() {
+        Ok(0) => Ok(None),
+        Ok(version) => Ok(Some(version)),
+        Err(_) => Err(Status::bad_request(format!(
+            "Invalid value: {}: strconv.ParseUint: parsing {}: invalid syntax",
+            pilothouse_value::field::quote(version),
+            pilothouse_value::field::quote(version)
+        ))),
+    }
+}
+
+/// Waits a little for a version of the future.
+///
+/// # Errors
+/// 504 if it does not come.
+pub(crate) async fn reach(state: &State, version: u64) -> Result<(), Status> {
+    if state.store.revision() >= version {
+        return Ok(());
+    }
+    if tokio::time::timeout(PATIENCE, state.store.reached(version)).await.is_ok() {
+        return Ok(());
+    }
+    let current = state.store.revision();
+    Err(Status::timeout(format!("Too large resource version: {version}, current: {current}"), 1).with_cause(
+        "ResourceVersionTooLarge",
+        "Too large resource version",
+        "",
+    ))
+}
+
+/// The state right after a version.
+///
+/// # Errors
+/// 410 if it has left the history; 504 if it is in the future.
+pub(crate) async fn exactly(state: &State, version: u64) -> Result<Snapshot, Status> {
+    reach(state, version).await?;
+    state.store.snapshot_at(version).map_err(|_| Status::expired(format!(
+        "The provided resource version is too old: {version}; hint: list without a resource version"
+    )))
+}

@@ -1,0 +1,211 @@
+//! Update: a new document in place of the stored one, and the last steps that every change of an object shares.
+
+use std::sync::Arc;
+
+use pilothouse_merge::managed;
+use pilothouse_store::Object;
+use pilothouse_value::field::{self, Path};
+use pilothouse_value::{Status, Value, object};
+
+use crate::document::Document;
+use crate::intake::{self, Incoming};
+use crate::options::WriteOptions;
+use crate::state::{Context, Target};
+use crate::verbs::create::{self, Tracking};
+use crate::verbs::{self, Outcome};
+use crate::{admission, allocate, crd, kinds, metadata, present, strategy};
+
+/// What a change came to.
+#[derive(Debug)]
+pub(crate) struct Changed {
+    pub(crate) document: Document,
+    /// Whether the object was made by this change.
+    pub(crate) created: bool,
+}
+
+/// Replaces an object by a document.
+///
+/// # Errors
+/// What the document breaks; 404 if there is no object; 409 if it is not the one that the document is based on.
+pub(crate) fn update(
+    context: &Context,
+    target: &Target,
+    incoming: Incoming,
+    options: &WriteOptions,
+) -> Result<Changed, Status> {
+    let resource = &target.resource;
+    let mut body = intake::read(context, resource, incoming, options.field_validation)?;
+    check_name(target, &mut body)?;
+    if metadata::dedup_owners(&mut body) {
+        context.warn(
+            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may \
+             reject such requests as early as 1.24; please fix your requests",
+        );
+    }
+    let exists = context.state.store.get(&resource.key, &target.namespace, &target.name).is_some();
+    if !exists && target.subresource.is_none() && resource.rules.create_on_update {
+        if !object::resource_version(&body).is_empty() {
+            return Err(target.not_found());
+        }
+        let document = create::create_object(context, target, body, options, Tracking::Update)?;
+        return Ok(Changed { document, created: true });
+    }
+    let version = object::resource_version(&body).to_owned();
+    if version.is_empty() && !resource.rules.unconditional_update && exists {
+        return Err(target.invalid(&[field::Error::invalid(
+            &Path::new("metadata").child("resourceVersion"),
+            0,
+            "must be specified for an update",
+        )]));
+    }
+    let document = change(context, target, options, &version, Tracking::Update, |_| Ok(body.clone()))?;
+    Ok(Changed { document, created: false })
+}
+
+/// The name in the body must be that of the path.
+fn check_name(target: &Target, body: &mut Value) -> Result<(), Status> {
+    let name = object::name(body);
+    if name.is_empty() {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({} based on URL) was undeterminable: name must be provided",
+            target.name
+        )));
+    }
+    if name != target.name {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({name}) does not match the name on the URL ({})",
+            target.name
+        )));
+    }
+    match object::namespace(body) {
+        Some(own) if !target.namespace.is_empty() && own != target.namespace => Err(Status::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        )),
+        _ if target.namespace.is_empty() => {
+            body.take(&["metadata", "namespace"]);
+            Ok(())
+        }
+        _ => {
+            body.set(&["metadata", "namespace"], target.namespace.as_str());
+            Ok(())
+        }
+    }
+}
+
+/// Changes a stored object: `make` gives the new document from the present one. If others write in between, it starts
+/// over, unless `version` pins what the change is based on.
+///
+/// # Errors
+/// What `make` says, what the new document breaks, 404 or 409.
+pub(crate) fn change(
+    context: &Context,
+    target: &Target,
+    options: &WriteOptions,
+    version: &str,
+    tracking: Tracking,
+    mut make: impl FnMut(&Value) -> Result<Value, Status>,
+) -> Result<Document, Status> {
+    let state = &context.state;
+    for _ in 0..verbs::ATTEMPTS {
+        let stored = verbs::stored(state, target)?;
+        let current = present::present(&target.resource, &stored)?;
+        let current = current.value();
+        if !version.is_empty() && version != object::resource_version(&current) {
+            return Err(target.modified());
+        }
+        let new = make(&current)?;
+        let (wanted, pinned) = (object::resource_version(&new), object::resource_version(&current));
+        if !wanted.is_empty() && wanted != pinned {
+            return Err(target.modified());
+        }
+        if let Some(done) = try_change(context, target, options, &stored, &current, new, tracking)? {
+            return Ok(done);
+        }
+        if !version.is_empty() {
+            return Err(target.modified());
+        }
+    }
+    Err(target.modified())
+}
+
+/// One attempt; `None` if somebody else wrote in between.
+fn try_change(
+    context: &Context,
+    target: &Target,
+    options: &WriteOptions,
+    stored: &Arc<Object>,
+    current: &Value,
+    mut new: Value,
+    tracking: Tracking,
+) -> Result<Option<Document>, Status> {
+    let state = &context.state;
+    let resource = &target.resource;
+    let uid = object::uid(&new);
+    if !uid.is_empty() && uid != object::uid(current) {
+        return Err(target.conflict(&format!(
+            "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+            object::uid(current)
+        )));
+    }
+    metadata::restore(&mut new, current);
+    match target.subresource.as_deref() {
+        None => strategy::prepare_update(resource, &mut new, current),
+        Some("status") => strategy::prepare_status_update(resource, &mut new, current),
+        Some("finalize") => strategy::prepare_finalize(&mut new, current),
+        Some(_) => strategy::prepare_update(resource, &mut new, current),
+    }
+    new.set(&["metadata", "resourceVersion"], object::resource_version(current));
+    if tracking == Tracking::Update {
+        managed::track(Some(current), &mut new, resource.schema(), &verbs::manager(context, target, options));
+    }
+    if target.subresource.is_none() {
+        admission::mutate_update(context, target, &mut new, current)?;
+    }
+    let reserved = allocate::reserve(state, resource, &mut new, Some(current))?;
+
+    let mut errors = metadata::validate(&new, resource.namespaced, resource.rules.names);
+    errors.extend(metadata::validate_update(&new, current));
+    errors.extend(kinds::validate(resource, &new, Some(current)));
+    if !errors.is_empty() {
+        return Err(target.invalid(&errors));
+    }
+    if resource.is(crd::GROUP, crd::PLURAL) {
+        crd::lifecycle::prepare_update(&mut new, current);
+    }
+    if may_go(resource.is("", "namespaces"), &new) {
+        if options.dry_run {
+            return Ok(Some(new.into()));
+        }
+        let _definitions = crd::lifecycle::lock(state, resource);
+        return match verbs::remove(state, target, stored.revision(), &new)? {
+            Outcome::Stored(_) => {
+                crd::lifecycle::removed(state, target);
+                Ok(Some(new.into()))
+            }
+            Outcome::Stale(_) => Ok(None),
+        };
+    }
+    if new == *current {
+        return Ok(Some(new.into()));
+    }
+    if options.dry_run {
+        return Ok(Some(new.into()));
+    }
+    let _definitions = crd::lifecycle::lock(state, resource);
+    match verbs::put(state, target, Some(stored.revision()), &mut new)? {
+        Outcome::Stored(written) => {
+            reserved.keep();
+            crd::lifecycle::written(state, target, &written);
+            present::present(resource, &written).map(Some)
+        }
+        Outcome::Stale(_) => Ok(None),
+    }
+}
+
+/// Whether nothing holds an object that is being deleted any more.
+pub(crate) fn may_go(namespace: bool, value: &Value) -> bool {
+    object::deletion_timestamp(value).is_some()
+        && value.i64_at(&["metadata", "deletionGracePeriodSeconds"]).unwrap_or_default() == 0
+        && object::finalizers(value).next().is_none()
+        && !(namespace && !value.items_at(&["spec", "finalizers"]).is_empty())
+}
