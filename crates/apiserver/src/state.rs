@@ -1,6 +1,7 @@
 //! What all requests of one server share, and what one request carries along.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use parking_lot::{Mutex, RwLock};
 use pilothouse_store::{Clock, Store};
@@ -29,8 +30,8 @@ pub(crate) struct State {
     pub(crate) clock: Clock,
     pub(crate) registry: Registry,
     pub(crate) authorization: Authorization,
-    /// Whether pods get their service account and its token volume.
-    pub(crate) service_accounts: bool,
+    /// Whether a pod needs its service account to be there.
+    pub(crate) service_accounts: AtomicBool,
     pub(crate) kubelet: RwLock<Option<Arc<dyn Kubelet>>>,
     /// Held while definitions are written, so that no two decide on names at once.
     pub(crate) definitions: Mutex<()>,

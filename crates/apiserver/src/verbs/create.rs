@@ -68,7 +68,7 @@ pub(crate) fn create_object(
     admission::namespace_accepts(state, target)?;
     strategy::prepare_create(resource, &mut value, &state.now());
     if tracking == Tracking::Update {
-        managed::track(None, &mut value, resource.schema(), &verbs::manager(context, target, options));
+        managed::track(None, &mut value, resource.schema(), &verbs::Writer::of(context, target, options).manager());
     }
     value.set(&["metadata", "uid"], uuid::Uuid::new_v4().to_string());
     value.set(&["metadata", "creationTimestamp"], state.now());

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use pilothouse_merge::managed;
 use pilothouse_store::{Change, Mismatch, Object};
-use pilothouse_value::{Status, Value};
+use pilothouse_value::{Status, Timestamp, Value};
 
 use crate::document;
 use crate::options::{self, WriteOptions};
@@ -88,11 +88,32 @@ pub(crate) fn stored(state: &State, target: &Target) -> Result<Arc<Object>, Stat
 }
 
 /// Who is recorded as the writer of a request's fields.
-pub(crate) fn manager(context: &Context, target: &Target, options: &WriteOptions) -> managed::Manager {
-    managed::Manager {
-        name: options::manager(options.field_manager.as_deref(), context.user_agent.as_deref()),
-        api_version: target.resource.api_version(),
-        subresource: target.subresource.clone().unwrap_or_default(),
-        time: context.state.now(),
+#[derive(Debug)]
+pub(crate) struct Writer {
+    name: String,
+    api_version: String,
+    subresource: String,
+    time: Timestamp,
+}
+
+impl Writer {
+    /// The writer that the options, or else the client's name, say.
+    pub(crate) fn of(context: &Context, target: &Target, options: &WriteOptions) -> Writer {
+        Writer {
+            name: options::manager(options.field_manager.as_deref(), context.user_agent.as_deref()),
+            api_version: target.resource.api_version(),
+            subresource: target.subresource.clone().unwrap_or_default(),
+            time: context.state.clock.now(),
+        }
+    }
+
+    /// The form that the bookkeeping takes.
+    pub(crate) fn manager(&self) -> managed::Manager<'_> {
+        managed::Manager {
+            name: &self.name,
+            api_version: &self.api_version,
+            subresource: &self.subresource,
+            time: self.time,
+        }
     }
 }

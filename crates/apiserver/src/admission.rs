@@ -1,0 +1,249 @@
+//! The admission plugins that are built in: what the cluster adds to an object, and what it does not let in.
+//!
+//! Order and texts are those of the plugins of the same names upstream: NamespaceLifecycle, ServiceAccount, Priority,
+//! DefaultTolerationSeconds, StorageObjectInUseProtection.
+
+use std::sync::atomic::Ordering;
+
+use pilothouse_value::{Status, Value, json, object};
+
+use crate::resource;
+use crate::state::{Context, State, Target};
+
+/// Where a container finds its service account.
+const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+/// Seconds that a mounted token is asked for; the odd seven tell it from others in audit logs.
+const TOKEN_SECONDS: i64 = 3607;
+
+/// NamespaceLifecycle: objects are made only in namespaces that are there and not on their way out.
+///
+/// # Errors
+/// 404 if the namespace is not there; 403 if it is terminating.
+pub(crate) fn namespace_accepts(state: &State, target: &Target) -> Result<(), Status> {
+    if target.namespace.is_empty() {
+        return Ok(());
+    }
+    let namespaces = resource::key("", "namespaces");
+    let Some(namespace) = state.store.get(&namespaces, "", &target.namespace) else {
+        return Err(Status::not_found("", "namespaces", &target.namespace));
+    };
+    // Reviews are no content: they may be asked in a namespace that goes.
+    if object::deletion_timestamp(namespace.value()).is_none() || !target.resource.has_verb("get") {
+        return Ok(());
+    }
+    let name = &target.namespace;
+    let why = format!("unable to create new content in namespace {name} because it is being terminated");
+    Err(target.forbidden(&why).with_cause(
+        "NamespaceTerminating",
+        format!("namespace {name} is being terminated"),
+        "metadata.namespace",
+    ))
+}
+
+/// NamespaceLifecycle: some namespaces are for ever.
+///
+/// # Errors
+/// 403 for those.
+pub(crate) fn may_delete(target: &Target) -> Result<(), Status> {
+    let immortal = matches!(target.name.as_str(), "default" | "kube-system" | "kube-public");
+    if target.resource.is("", "namespaces") && immortal {
+        return Err(target.forbidden("this namespace may not be deleted"));
+    }
+    Ok(())
+}
+
+/// Changes a new object before it is validated.
+///
+/// # Errors
+/// 403 if a plugin does not let it in.
+pub(crate) fn mutate_create(context: &Context, target: &Target, value: &mut Value) -> Result<(), Status> {
+    let resource = &target.resource;
+    if !resource.is_built_in() {
+        return Ok(());
+    }
+    match (resource.group.as_str(), resource.plural.as_str()) {
+        ("", "pods") => {
+            service_account(context, target, value)?;
+            priority(&context.state, target, value)?;
+            tolerations(value);
+        }
+        ("", "persistentvolumeclaims") => finalizer(value, "kubernetes.io/pvc-protection"),
+        ("", "persistentvolumes") => finalizer(value, "kubernetes.io/pv-protection"),
+        ("", "namespaces") => {
+            let name = object::name(value).to_owned();
+            value.set(&["metadata", "labels", "kubernetes.io/metadata.name"], name);
+        }
+        ("batch", "jobs") => job(value),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Changes an updated object before it is validated.
+///
+/// # Errors
+/// 403 if a plugin does not let the change in.
+pub(crate) fn mutate_update(
+    _context: &Context,
+    target: &Target,
+    value: &mut Value,
+    _old: &Value,
+) -> Result<(), Status> {
+    if target.resource.is("", "namespaces") {
+        value.set(&["metadata", "labels", "kubernetes.io/metadata.name"], target.name.as_str());
+    }
+    Ok(())
+}
+
+fn finalizer(value: &mut Value, finalizer: &str) {
+    if object::has_finalizer(value, finalizer) {
+        return;
+    }
+    let mut finalizers: Vec<String> = object::finalizers(value).map(str::to_owned).collect();
+    finalizers.push(finalizer.to_owned());
+    value.set(&["metadata", "finalizers"], finalizers);
+}
+
+/// ServiceAccount: every pod has an account, and its containers find the account's token.
+fn service_account(context: &Context, target: &Target, pod: &mut Value) -> Result<(), Status> {
+    let state = &context.state;
+    // A mirror pod stands for something that runs already.
+    if object::annotation(pod, "kubernetes.io/config.mirror").is_some() {
+        return Ok(());
+    }
+    if pod.str_at(&["spec", "serviceAccountName"]).unwrap_or_default().is_empty() {
+        pod.set(&["spec", "serviceAccountName"], "default");
+        pod.set(&["spec", "serviceAccount"], "default");
+    }
+    let name = pod.str_at(&["spec", "serviceAccountName"]).unwrap_or_default().to_owned();
+    let account = state.store.get(&resource::key("", "serviceaccounts"), &target.namespace, &name);
+    let Some(account) = account else {
+        if !state.service_accounts.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        return Err(target.forbidden(&format!(
+            "error looking up service account {}/{name}: serviceaccount {} not found",
+            target.namespace,
+            pilothouse_value::field::quote(&name)
+        )));
+    };
+    let account = account.value();
+    let says = |value: &Value, path: &[&str]| value.at(path).and_then(Value::as_bool);
+    let mount = says(pod, &["spec", "automountServiceAccountToken"])
+        .or_else(|| says(account, &["automountServiceAccountToken"]))
+        .unwrap_or(true);
+    if pod.items_at(&["spec", "imagePullSecrets"]).is_empty() {
+        if let Some(secrets) = account.get("imagePullSecrets") {
+            pod.set(&["spec", "imagePullSecrets"], secrets.clone());
+        }
+    }
+    if mount {
+        mount_token(pod);
+    }
+    Ok(())
+}
+
+fn mount_token(pod: &mut Value) {
+    let existing = pod.items_at(&["spec", "volumes"]).iter().find_map(|volume| {
+        volume.str_at(&["name"]).filter(|name| name.starts_with("kube-api-access-")).map(str::to_owned)
+    });
+    let volume = existing.clone().unwrap_or_else(|| format!("kube-api-access-{}", crate::names::suffix()));
+    let mut used = false;
+    for list in ["containers", "initContainers"] {
+        let Some(containers) = pod.at_mut(&["spec", list]).and_then(Value::as_array_mut) else { continue };
+        for container in containers {
+            let taken = container
+                .items_at(&["volumeMounts"])
+                .iter()
+                .any(|mount| mount.str_at(&["mountPath"]) == Some(TOKEN_PATH));
+            if taken {
+                continue;
+            }
+            used = true;
+            push(container, "volumeMounts", json!({"name": volume.as_str(), "mountPath": TOKEN_PATH, "readOnly": true}));
+        }
+    }
+    if !used || existing.is_some() {
+        return;
+    }
+    let sources = json!([
+        {"serviceAccountToken": {"expirationSeconds": TOKEN_SECONDS, "path": "token"}},
+        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        {"downwardAPI": {"items": [
+            {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}},
+        ]}},
+    ]);
+    let projected = json!({"name": volume, "projected": {"defaultMode": 420, "sources": sources}});
+    let spec = pod.entry(&["spec"]);
+    push(spec, "volumes", projected);
+}
+
+fn push(value: &mut Value, key: &str, item: Value) {
+    let list = value.entry(&[key]);
+    if list.as_array().is_none() {
+        *list = Value::Array(Vec::new());
+    }
+    if let Some(list) = list.as_array_mut() {
+        list.push(item);
+    }
+}
+
+/// Priority: a pod's class becomes a number.
+fn priority(state: &State, target: &Target, pod: &mut Value) -> Result<(), Status> {
+    let class = pod.str_at(&["spec", "priorityClassName"]).unwrap_or_default().to_owned();
+    let (value, policy) = match class.as_str() {
+        "" => (0, None),
+        "system-cluster-critical" => (2_000_000_000, None),
+        "system-node-critical" => (2_000_001_000, None),
+        name => {
+            let key = resource::key("scheduling.k8s.io", "priorityclasses");
+            let Some(class) = state.store.get(&key, "", name) else {
+                return Err(target.forbidden(&format!("no PriorityClass with name {name} was found")));
+            };
+            let class = class.value();
+            (
+                class.i64_at(&["value"]).unwrap_or_default(),
+                class.str_at(&["preemptionPolicy"]).map(str::to_owned),
+            )
+        }
+    };
+    pod.set(&["spec", "priority"], value);
+    if pod.at(&["spec", "preemptionPolicy"]).is_none() {
+        pod.set(&["spec", "preemptionPolicy"], policy.unwrap_or_else(|| "PreemptLowerPriority".into()));
+    }
+    Ok(())
+}
+
+/// DefaultTolerationSeconds: a pod stays five minutes on a node that is in trouble.
+fn tolerations(pod: &mut Value) {
+    for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
+        let tolerated = pod.items_at(&["spec", "tolerations"]).iter().any(|toleration| {
+            let own = toleration.str_at(&["key"]).unwrap_or_default();
+            let effect = toleration.str_at(&["effect"]).unwrap_or_default();
+            (own == key || own.is_empty()) && (effect == "NoExecute" || effect.is_empty())
+        });
+        if !tolerated {
+            let toleration =
+                json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300});
+            push(pod.entry(&["spec"]), "tolerations", toleration);
+        }
+    }
+}
+
+/// A job finds its pods by its own uid, unless it says that its selector was made by hand.
+fn job(job: &mut Value) {
+    if job.at(&["spec", "manualSelector"]).and_then(Value::as_bool) == Some(true) {
+        return;
+    }
+    let (uid, name) = (object::uid(job).to_owned(), object::name(job).to_owned());
+    let labels = [
+        ("batch.kubernetes.io/controller-uid", &uid),
+        ("batch.kubernetes.io/job-name", &name),
+        ("controller-uid", &uid),
+        ("job-name", &name),
+    ];
+    for (key, value) in labels {
+        job.set(&["spec", "template", "metadata", "labels", key], value.as_str());
+    }
+    job.set(&["spec", "selector", "matchLabels", "batch.kubernetes.io/controller-uid"], uid);
+}

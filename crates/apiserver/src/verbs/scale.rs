@@ -1,0 +1,168 @@
+//! The scale subresource: the number of replicas of an object of whatever kind, as `autoscaling/v1` `Scale`.
+
+use pilothouse_value::field::{self, Path};
+use pilothouse_value::selector::LabelSelector;
+use pilothouse_value::{Gvk, Status, Value, json, object};
+
+use crate::document::Document;
+use crate::intake::{self, Incoming};
+use crate::kinds;
+use crate::options::WriteOptions;
+use crate::resource::Resource;
+use crate::state::{Context, Target};
+use crate::verbs::create::Tracking;
+use crate::verbs::patch::{self, PatchKind};
+use crate::verbs::update::{self, Changed};
+use crate::{present, verbs};
+
+/// Reads the scale of an object.
+///
+/// # Errors
+/// 404 if the object is not there; 500 if it does not say how many replicas it wants.
+pub(crate) fn get(context: &Context, target: &Target) -> Result<Document, Status> {
+    let stored = verbs::stored(&context.state, target)?;
+    let parent = present::present(&target.resource, &stored)?.value();
+    of(&target.resource, &parent).map(Document::from)
+}
+
+/// Writes the scale of an object.
+///
+/// # Errors
+/// As an update of the object.
+pub(crate) fn update(
+    context: &Context,
+    target: &Target,
+    incoming: Incoming,
+    options: &WriteOptions,
+) -> Result<Changed, Status> {
+    let scale = read(incoming.value)?;
+    if object::name(&scale) != target.name {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({}) does not match the name on the URL ({})",
+            object::name(&scale),
+            target.name
+        )));
+    }
+    write(context, target, options, |_| Ok(scale.clone()))
+}
+
+/// Patches the scale of an object.
+///
+/// # Errors
+/// As an update of the object; 501 for server-side apply.
+pub(crate) fn patch(
+    context: &Context,
+    target: &Target,
+    kind: PatchKind,
+    incoming: Incoming,
+    options: &WriteOptions,
+) -> Result<Changed, Status> {
+    if kind == PatchKind::Apply {
+        return Err(Status::not_implemented(
+            "server-side apply of the scale subresource is not served yet; hint: apply spec.replicas of the object, or \
+             send a merge patch",
+        ));
+    }
+    write(context, target, options, |current| {
+        // Scale has no lists, so a strategic merge patch is a merge patch.
+        let kind = if kind == PatchKind::Json { kind } else { PatchKind::Merge };
+        read(patch::apply_patch(kind, &target.resource, current, &incoming.value)?)
+    })
+}
+
+fn read(mut scale: Value) -> Result<Value, Status> {
+    let gvk = Gvk::new("autoscaling", "v1", "Scale");
+    intake::check_kind(&gvk, &mut scale)?;
+    kinds::read(&gvk, &mut scale)?;
+    Ok(scale)
+}
+
+fn write(
+    context: &Context,
+    target: &Target,
+    options: &WriteOptions,
+    make: impl Fn(&Value) -> Result<Value, Status>,
+) -> Result<Changed, Status> {
+    let resource = &target.resource;
+    let document = update::change(context, target, options, "", Tracking::Update, |parent| {
+        let scale = make(&of(resource, parent)?)?;
+        let version = object::resource_version(&scale);
+        if !version.is_empty() && version != object::resource_version(parent) {
+            return Err(target.modified());
+        }
+        let replicas = scale.i64_at(&["spec", "replicas"]).unwrap_or_default();
+        if replicas < 0 {
+            return Err(Status::invalid("autoscaling", "Scale", &target.name, &[field::Error::invalid(
+                &Path::new("spec").child("replicas"),
+                replicas,
+                "must be greater than or equal to 0",
+            )]));
+        }
+        let mut changed = parent.clone();
+        let path = spec_path(resource);
+        let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+        changed.set(&keys, replicas);
+        Ok(changed)
+    })?;
+    let scale = of(resource, &document.value())?;
+    Ok(Changed { document: scale.into(), created: false })
+}
+
+fn spec_path(resource: &Resource) -> Vec<String> {
+    match resource.custom.as_ref().and_then(|custom| custom.scale.as_ref()) {
+        Some(paths) => paths.spec_replicas.clone(),
+        None => vec!["spec".into(), "replicas".into()],
+    }
+}
+
+fn at<'a>(value: &'a Value, path: &[String]) -> Option<&'a Value> {
+    path.iter().try_fold(value, |value, key| value.get(key))
+}
+
+/// The scale of an object.
+fn of(resource: &Resource, parent: &Value) -> Result<Value, Status> {
+    let custom = resource.custom.as_ref().and_then(|custom| custom.scale.as_ref());
+    let path = spec_path(resource);
+    let replicas = match at(parent, &path).and_then(Value::as_i64) {
+        Some(replicas) => replicas,
+        None if custom.is_some() => {
+            let path = path.join(".");
+            return Err(Status::internal(format!("the spec replicas field \".{path}\" does not exist")));
+        }
+        None => 0,
+    };
+    let mut scale = json!({
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {},
+        "spec": {"replicas": replicas},
+        "status": {"replicas": 0},
+    });
+    for key in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+        if let Some(value) = parent.at(&["metadata", key]) {
+            scale.set(&["metadata", key], value.clone());
+        }
+    }
+    let (status, selector) = match custom {
+        Some(paths) => (
+            at(parent, &paths.status_replicas).and_then(Value::as_i64),
+            paths.selector.as_ref().and_then(|path| at(parent, path)).and_then(Value::as_str).map(str::to_owned),
+        ),
+        None => (
+            parent.i64_at(&["status", "replicas"]),
+            parent.at(&["spec", "selector"]).map(|selector| {
+                // A ReplicationController has a plain map, the others a label selector.
+                let object = match resource.plural.as_str() {
+                    "replicationcontrollers" => json!({"matchLabels": selector.clone()}),
+                    _ => selector.clone(),
+                };
+                LabelSelector::from_object(&object).map(|selector| selector.to_string()).unwrap_or_default()
+            }),
+        ),
+    };
+    scale.set(&["status", "replicas"], status.unwrap_or_default());
+    if let Some(selector) = selector.filter(|selector| !selector.is_empty()) {
+        scale.set(&["status", "selector"], selector);
+    }
+    Ok(scale)
+}
