@@ -73,7 +73,6 @@ pub(crate) fn mutate_create(context: &Context, target: &Target, value: &mut Valu
             let name = object::name(value).to_owned();
             value.set(&["metadata", "labels", "kubernetes.io/metadata.name"], name);
         }
-        ("batch", "jobs") => job(value),
         _ => {}
     }
     Ok(())
@@ -228,22 +227,4 @@ fn tolerations(pod: &mut Value) {
             push(pod.entry(&["spec"]), "tolerations", toleration);
         }
     }
-}
-
-/// A job finds its pods by its own uid, unless it says that its selector was made by hand.
-fn job(job: &mut Value) {
-    if job.at(&["spec", "manualSelector"]).and_then(Value::as_bool) == Some(true) {
-        return;
-    }
-    let (uid, name) = (object::uid(job).to_owned(), object::name(job).to_owned());
-    let labels = [
-        ("batch.kubernetes.io/controller-uid", &uid),
-        ("batch.kubernetes.io/job-name", &name),
-        ("controller-uid", &uid),
-        ("job-name", &name),
-    ];
-    for (key, value) in labels {
-        job.set(&["spec", "template", "metadata", "labels", key], value.as_str());
-    }
-    job.set(&["spec", "selector", "matchLabels", "batch.kubernetes.io/controller-uid"], uid);
 }

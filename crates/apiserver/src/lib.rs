@@ -1,10 +1,64 @@
-//! Room to be opened.
+//! Owns a request's way through the API server: what is asked, who asks, whether they may, what the document says, what it
+//! becomes, and the answer; and with it everything that is served: built-in resources, CustomResourceDefinitions,
+//! discovery. It must not know of controllers, of how pods are run, or of any client library: it works on documents, with
+//! the schemas of `pilothouse_schema`, the merges of `pilothouse_merge`, and the revisions of `pilothouse_store`.
+//!
+//! A request passes fixed steps, each a module that says what it may change: `pipeline` leads through them.
+
+mod admission;
+mod allocate;
 pub mod authenticator;
+mod authn;
+mod authz;
+mod body;
+mod bootstrap;
 pub mod bootstrap_rbac;
 pub mod certs;
+mod client;
+mod connect;
+mod crd;
+mod discovery;
+mod document;
+mod duration;
 pub mod impersonation;
+mod intake;
+mod kinds;
 pub mod kubelet;
+mod metadata;
+mod names;
+mod negotiate;
+mod options;
+mod paths;
+mod pipeline;
+mod present;
 pub mod rbac;
+mod registry;
+mod render;
+mod request;
+mod resource;
+mod select;
+mod server;
+mod service;
+mod state;
+mod strategy;
 pub mod streaming;
+mod subresources;
+mod table;
 pub mod tokens;
 pub mod user;
+mod verbs;
+mod warning;
+
+pub use body::Body;
+pub use client::{Client, List, Patch, WatchEvent, WatchStream};
+pub use options::{
+    DeleteOptions, FieldValidation, ListOptions, Propagation, WatchOptions, WriteOptions,
+};
+pub use pilothouse_store::{Clock, Store};
+pub use pilothouse_value::{Gvr, Status, Value};
+pub use resource::{Resource, Subresource};
+pub use server::{Builder, Server, StartError};
+pub use service::LocalService;
+pub use state::Authorization;
+pub use user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User};
+pub use verbs::watch::WatchEventKind;

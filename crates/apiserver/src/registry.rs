@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use pilothouse_schema::builtin;
 use tokio::sync::watch;
 
+use crate::crd::Custom;
 use crate::resource::Resource;
 
 /// The resources that are served now.
@@ -94,6 +95,16 @@ impl Table {
     /// Every resource, ordered by group, version and name.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Resource>> {
         self.resources.values()
+    }
+
+    /// What the resources of a definition know of it; `None` if it is not served.
+    pub(crate) fn defined_by(&self, definition: &str) -> Option<Arc<Custom>> {
+        self.any_of(definition)?.custom.clone()
+    }
+
+    /// One of the resources that a definition gave.
+    pub(crate) fn any_of(&self, definition: &str) -> Option<Arc<Resource>> {
+        self.resources.get(self.definitions.get(definition)?.first()?).cloned()
     }
 
     /// The resource of a kind, in any version or in the one given.

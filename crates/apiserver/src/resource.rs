@@ -76,8 +76,6 @@ pub(crate) struct Names {
 pub(crate) struct Rules {
     /// Which names are allowed.
     pub(crate) names: NameRule,
-    /// Whether the server counts generations.
-    pub(crate) generation: bool,
     /// Whether status is written through its own subresource only.
     pub(crate) status: bool,
     /// Whether an update may leave out the version that it is based on.
@@ -90,8 +88,8 @@ pub(crate) struct Rules {
 
 impl Resource {
     /// The resource that a table of built-in kinds describes.
-    pub(crate) fn built_in(table: &builtin::Resource) -> Resource {
-        let owned = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+    pub(crate) fn built_in(table: &'static builtin::Resource) -> Resource {
+        let owned = |list: &[&'static str]| -> Vec<String> { list.iter().map(|text| (*text).to_owned()).collect() };
         let subresources = table
             .subresources
             .iter()
@@ -100,7 +98,7 @@ impl Resource {
                 group: sub.group.into(),
                 version: sub.version.into(),
                 kind: sub.kind.into(),
-                verbs: owned(sub.verbs),
+                verbs: owned(&sub.verbs),
             })
             .collect();
         Resource {
@@ -109,15 +107,15 @@ impl Resource {
             plural: table.plural.into(),
             singular: table.singular.into(),
             kind: table.kind.into(),
-            list_kind: table.list_kind.into(),
+            list_kind: table.list_kind.clone(),
             namespaced: table.namespaced,
-            short_names: owned(table.short_names),
-            categories: owned(table.categories),
-            verbs: owned(table.verbs),
+            short_names: owned(&table.short_names),
+            categories: owned(&table.categories),
+            verbs: owned(&table.verbs),
             subresources,
             // Events are one set of objects with two faces.
             key: if table.plural == "events" { key("", "events") } else { key(table.group, table.plural) },
-            rules: Rules::of(table.group, table.plural, table.has_status),
+            rules: Rules::of(table.group, table.plural, table.has_status()),
             custom: None,
             prefix: document::prefix(&api_version(table.group, table.version), table.kind),
         }
@@ -212,22 +210,8 @@ impl Rules {
             ("rbac.authorization.k8s.io", _) => NameRule::PathSegment,
             _ => NameRule::Subdomain,
         };
-        let generation = matches!(
-            (group, plural),
-            ("", "pods" | "replicationcontrollers")
-                | ("apps", "deployments" | "daemonsets" | "replicasets" | "statefulsets")
-                | ("batch", "jobs" | "cronjobs")
-                | ("networking.k8s.io", "ingresses" | "networkpolicies" | "ingressclasses")
-                | ("policy", "poddisruptionbudgets")
-                | ("scheduling.k8s.io", "priorityclasses")
-                | ("admissionregistration.k8s.io", _)
-                | ("apiextensions.k8s.io", "customresourcedefinitions")
-                | ("flowcontrol.apiserver.k8s.io", _)
-                | ("discovery.k8s.io", "endpointslices")
-        );
         Rules {
             names,
-            generation,
             status,
             unconditional_update: !matches!(
                 (group, plural),
@@ -250,7 +234,6 @@ impl Rules {
     pub(crate) fn custom(status: bool) -> Rules {
         Rules {
             names: NameRule::Subdomain,
-            generation: true,
             status,
             unconditional_update: false,
             create_on_update: false,

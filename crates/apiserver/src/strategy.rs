@@ -2,76 +2,45 @@
 //!
 //! These are the `PrepareForCreate` and `PrepareForUpdate` of the kinds' strategies upstream.
 
+use pilothouse_schema::builtin;
 use pilothouse_value::{Map, Value, json, object};
 
 use crate::resource::Resource;
 
-/// Prepares a new object: no status from outside, the first generation.
-pub(crate) fn prepare_create(resource: &Resource, value: &mut Value, now: &str) {
-    if resource.rules.status {
+/// Drops what a new object may not bring: its status, if that has a path of its own. A node brings its status along.
+pub(crate) fn drop_status(resource: &Resource, value: &mut Value) {
+    if resource.rules.status && !resource.is("", "nodes") {
         value.take(&["status"]);
     }
-    if resource.rules.generation {
+}
+
+/// Prepares a new object that has its name and uid: the first generation, the status it starts with, and what its kind
+/// generates.
+pub(crate) fn prepare_create(resource: &Resource, value: &mut Value, now: &str) {
+    if !resource.is_built_in() {
         value.set(&["metadata", "generation"], 1);
+        return;
     }
-    match (resource.group.as_str(), resource.plural.as_str()) {
-        _ if !resource.is_built_in() => {}
-        ("", "pods") => {
-            value.set(&["status"], json!({"phase": "Pending", "qosClass": qos(value)}));
-        }
-        ("", "namespaces") => {
-            value.set(&["spec", "finalizers"], vec!["kubernetes"]);
-            value.set(&["status"], json!({"phase": "Active"}));
-            let name = object::name(value).to_owned();
-            if !name.is_empty() {
-                value.set(&["metadata", "labels", "kubernetes.io/metadata.name"], name);
-            }
-        }
-        ("", "persistentvolumeclaims") => value.set(&["status"], json!({"phase": "Pending"})),
-        ("", "persistentvolumes") => value.set(&["status"], json!({"phase": "Pending"})),
-        ("", "services") => value.set(&["status"], json!({"loadBalancer": {}})),
-        ("networking.k8s.io", "ingresses") => value.set(&["status"], json!({"loadBalancer": {}})),
-        ("", "nodes") => {}
-        ("apps", "deployments" | "daemonsets" | "replicasets" | "statefulsets") | ("batch", "jobs" | "cronjobs") => {
-            value.set(&["status"], empty_status(resource));
-            if resource.plural == "jobs" {
-                prepare_job(value);
-            }
-        }
-        ("apiregistration.k8s.io", _) => {
-            value.set(&["status"], json!({"conditions": [{
-                "type": "Available", "status": "True", "reason": "Local",
-                "message": "Local APIServices are always available", "lastTransitionTime": now,
-            }]}));
-        }
-        _ => {}
-    }
-}
-
-/// The status that a workload has before a controller has seen it: the fields that are always written.
-fn empty_status(resource: &Resource) -> Value {
-    match resource.plural.as_str() {
-        "daemonsets" => json!({
-            "currentNumberScheduled": 0, "desiredNumberScheduled": 0, "numberMisscheduled": 0, "numberReady": 0,
-        }),
-        "replicasets" => json!({"replicas": 0}),
-        "statefulsets" => json!({"replicas": 0, "availableReplicas": 0}),
-        _ => Value::object(),
-    }
-}
-
-/// A job's selector and labels are made from its uid unless it says `manualSelector`. The uid is not there yet: admission
-/// completes what this leaves open.
-fn prepare_job(value: &mut Value) {
-    if value.at(&["spec", "suspend"]).is_none() {
-        value.set(&["spec", "suspend"], false);
+    builtin::prepare_create(&resource.gvk(), value);
+    if resource.is("apiregistration.k8s.io", "apiservices") {
+        value.set(&["status"], json!({"conditions": [{
+            "type": "Available", "status": "True", "reason": "Local",
+            "message": "Local APIServices are always available", "lastTransitionTime": now,
+        }]}));
     }
 }
 
 /// Prepares an update of the main resource: the status stays, the generation counts changes of what is wanted.
 pub(crate) fn prepare_update(resource: &Resource, new: &mut Value, old: &Value) {
-    if resource.rules.status {
-        keep(new, old, "status");
+    if resource.is_built_in() {
+        builtin::prepare_update(&resource.gvk(), old, new);
+    } else {
+        if resource.rules.status {
+            set_or_take(new, &["status"], old.get("status").cloned());
+        }
+        if differs(resource, new, old) {
+            new.set(&["metadata", "generation"], object::generation(old) + 1);
+        }
     }
     if resource.is("", "namespaces") {
         match old.at(&["spec", "finalizers"]) {
@@ -80,9 +49,6 @@ pub(crate) fn prepare_update(resource: &Resource, new: &mut Value, old: &Value) 
                 new.take(&["spec", "finalizers"]);
             }
         }
-    }
-    if resource.rules.generation && differs(resource, new, old) {
-        new.set(&["metadata", "generation"], object::generation(old) + 1);
     }
 }
 
@@ -129,10 +95,6 @@ fn set_or_take(value: &mut Value, path: &[&str], part: Option<Value>) {
     }
 }
 
-fn keep(new: &mut Value, old: &Value, key: &str) {
-    set_or_take(new, &[key], old.get(key).cloned());
-}
-
 /// Whether anything but metadata and (if it has a path of its own) status differs.
 fn differs(resource: &Resource, new: &Value, old: &Value) -> bool {
     let wanted = |value: &Value| -> Map {
@@ -147,41 +109,4 @@ fn differs(resource: &Resource, new: &Value, old: &Value) -> bool {
             .collect()
     };
     wanted(new) != wanted(old)
-}
-
-/// The quality of service that a pod's requests and limits give it.
-fn qos(pod: &Value) -> &'static str {
-    let mut requested = false;
-    let mut guaranteed = true;
-    let containers = pod
-        .items_at(&["spec", "containers"])
-        .iter()
-        .chain(pod.items_at(&["spec", "initContainers"]))
-        .map(|container| container.get("resources").cloned().unwrap_or_default());
-    for resources in containers {
-        let amount = |kind: &str, name: &str| resources.at(&[kind, name]).cloned();
-        for name in ["cpu", "memory"] {
-            let (request, limit) = (amount("requests", name), amount("limits", name));
-            requested |= request.is_some() || limit.is_some();
-            guaranteed &= limit.is_some() && (request.is_none() || request == limit);
-        }
-    }
-    match (requested, guaranteed) {
-        (false, _) => "BestEffort",
-        (true, true) => "Guaranteed",
-        (true, false) => "Burstable",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quality_of_service_follows_requests_and_limits() {
-        let pod = |resources: Value| json!({"spec": {"containers": [{"name": "a", "resources": resources}]}});
-        assert_eq!(qos(&pod(json!({}))), "BestEffort");
-        assert_eq!(qos(&pod(json!({"requests": {"cpu": "1"}}))), "Burstable");
-        assert_eq!(qos(&pod(json!({"limits": {"cpu": "1", "memory": "1Gi"}}))), "Guaranteed");
-    }
 }

@@ -71,6 +71,11 @@ impl Custom {
         })
     }
 
+    /// Whether another state of the definition has the same versions with the same schemas.
+    pub(crate) fn same_versions(&self, other: &Object) -> bool {
+        self.object.value().at(&["spec", "versions"]) == other.value().at(&["spec", "versions"])
+    }
+
     /// The columns for tables, as the definition lists them.
     pub(crate) fn columns(&self) -> Value {
         let value = self.object.value();

@@ -66,7 +66,7 @@ pub(crate) fn create_object(
         );
     }
     admission::namespace_accepts(state, target)?;
-    strategy::prepare_create(resource, &mut value, &state.now());
+    strategy::drop_status(resource, &mut value);
     if tracking == Tracking::Update {
         managed::track(None, &mut value, resource.schema(), &verbs::Writer::of(context, target, options).manager());
     }
@@ -81,7 +81,9 @@ pub(crate) fn create_object(
         }
         let named = Target { name: object::name(&value).to_owned(), ..target.clone() };
         let mut object = value.clone();
+        strategy::prepare_create(resource, &mut object, &state.now());
         admission::mutate_create(context, &named, &mut object)?;
+        crd::lifecycle::prepare_create(resource, &mut object);
         let reserved = allocate::reserve(state, resource, &mut object, None)?;
         let mut errors = metadata::validate(&object, resource.namespaced, resource.rules.names);
         errors.extend(kinds::validate(resource, &object, None));

@@ -1,0 +1,255 @@
+//! What happens when a definition is written or deleted: its names are decided, it is served, and at its end its objects
+//! go first.
+//!
+//! All of it happens before the request that caused it is answered, but for the removal of objects, which may have to
+//! wait for finalizers.
+
+use std::sync::Arc;
+
+use parking_lot::MutexGuard;
+use pilothouse_store::{Change, Object};
+use pilothouse_value::{Value, object};
+
+use crate::crd::names::{self, Taken};
+use crate::crd::{self, CLEANUP};
+use crate::document;
+use crate::options::DeleteOptions;
+use crate::resource::{self, Resource};
+use crate::state::{Context, State, Target};
+use crate::user::{MASTERS, User};
+use crate::verbs::{self, delete};
+
+/// Held by whoever writes a definition; nothing for other resources.
+pub(crate) fn lock<'a>(state: &'a State, resource: &Resource) -> Option<MutexGuard<'a, ()>> {
+    resource.is(crd::GROUP, crd::PLURAL).then(|| state.definitions.lock())
+}
+
+/// Completes a new definition: names that follow from the kind, and the version that objects are stored in.
+pub(crate) fn prepare_create(resource: &Resource, definition: &mut Value) {
+    if !resource.is(crd::GROUP, crd::PLURAL) {
+        return;
+    }
+    let kind = definition.str_at(&["spec", "names", "kind"]).unwrap_or_default().to_owned();
+    let mut fill = |key: &str, text: String| {
+        if definition.str_at(&["spec", "names", key]).unwrap_or_default().is_empty() && !kind.is_empty() {
+            definition.set(&["spec", "names", key], text);
+        }
+    };
+    fill("singular", kind.to_lowercase());
+    fill("listKind", format!("{kind}List"));
+    if definition.at(&["spec", "conversion"]).is_none() {
+        definition.set(&["spec", "conversion", "strategy"], "None");
+    }
+    if let Some(storage) = storage_version(definition) {
+        definition.set(&["status", "storedVersions"], vec![storage]);
+    }
+}
+
+/// A version that becomes the storage version is one that objects may be stored in.
+pub(crate) fn prepare_update(definition: &mut Value, _old: &Value) {
+    let Some(storage) = storage_version(definition) else { return };
+    let stored = definition.entry(&["status", "storedVersions"]);
+    if stored.as_array().is_none() {
+        *stored = Value::Array(Vec::new());
+    }
+    if let Some(list) = stored.as_array_mut() {
+        if !list.iter().any(|version| version.as_str() == Some(storage.as_str())) {
+            list.push(storage.into());
+        }
+    }
+}
+
+fn storage_version(definition: &Value) -> Option<String> {
+    definition
+        .items_at(&["spec", "versions"])
+        .iter()
+        .find(|version| version.get("storage").and_then(Value::as_bool) == Some(true))
+        .and_then(|version| version.str_at(&["name"]))
+        .map(str::to_owned)
+}
+
+/// Marks a definition that is to be deleted: its objects go first.
+pub(crate) fn prepare_delete(definition: &mut Value, now: &str) {
+    if !object::has_finalizer(definition, CLEANUP) {
+        let mut finalizers: Vec<String> = object::finalizers(definition).map(str::to_owned).collect();
+        finalizers.push(CLEANUP.to_owned());
+        definition.set(&["metadata", "finalizers"], finalizers);
+    }
+    let message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
+    names::set_condition(definition, names::condition("Terminating", "True", "InstanceDeletionPending", message, now));
+}
+
+/// A definition was written, by a caller that holds the [`lock`]: decides on its names, serves it, and starts its end if
+/// it is being deleted.
+pub(crate) fn written(state: &Arc<State>, target: &Target, stored: &Arc<Object>) {
+    if !target.resource.is(crd::GROUP, crd::PLURAL) {
+        return;
+    }
+    let definition = settle(state, &target.name).unwrap_or_else(|| stored.clone());
+    serve(state, &target.name, &definition);
+    if object::deletion_timestamp(definition.value()).is_some()
+        && object::has_finalizer(definition.value(), CLEANUP)
+        && first_mark(definition.value())
+    {
+        spawn_cleanup(state, &target.name);
+    }
+}
+
+/// Whether the cleanup has not begun.
+fn first_mark(definition: &Value) -> bool {
+    object::condition(definition, "Terminating").and_then(|condition| condition.str_at(&["reason"]))
+        == Some("InstanceDeletionPending")
+}
+
+/// A definition is gone: it is no longer served, and others may have its names.
+pub(crate) fn removed(state: &Arc<State>, target: &Target) {
+    if !target.resource.is(crd::GROUP, crd::PLURAL) {
+        return;
+    }
+    state.registry.replace(&target.name, Vec::new());
+    let key = definitions_key();
+    let group = target.name.split_once('.').map(|(_, group)| group).unwrap_or_default();
+    let snapshot = state.store.snapshot();
+    for entry in snapshot.list(&key, None, None) {
+        let value = entry.object.value();
+        if value.str_at(&["spec", "group"]) == Some(group) && !object::condition_is_true(value, "NamesAccepted") {
+            if let Some(definition) = settle(state, &entry.name) {
+                serve(state, &entry.name, &definition);
+            }
+        }
+    }
+}
+
+fn definitions_key() -> pilothouse_store::ResourceKey {
+    resource::key(crd::GROUP, crd::PLURAL)
+}
+
+/// Decides on a definition's names and stores the outcome. Returns what is stored then.
+fn settle(state: &State, name: &str) -> Option<Arc<Object>> {
+    change(state, name, |definition| {
+        let group = definition.str_at(&["spec", "group"]).unwrap_or_default().to_owned();
+        let mut taken = Taken::default();
+        for entry in state.store.snapshot().list(&definitions_key(), None, None) {
+            let other = entry.object.value();
+            if &*entry.name != name && other.str_at(&["spec", "group"]) == Some(group.as_str()) {
+                taken.add(other);
+            }
+        }
+        names::accept(definition, &taken, &state.now())
+    })
+}
+
+/// Changes a stored definition if `make` says that it did. Returns what is stored then; `None` if it is gone.
+fn change(state: &State, name: &str, mut make: impl FnMut(&mut Value) -> bool) -> Option<Arc<Object>> {
+    let key = definitions_key();
+    for _ in 0..verbs::ATTEMPTS {
+        let stored = state.store.get(&key, "", name)?;
+        let mut definition = Value::clone(stored.value());
+        if !make(&mut definition) {
+            return Some(stored);
+        }
+        let mut build = |revision: u64| {
+            definition.set(&["metadata", "resourceVersion"], revision.to_string());
+            document::encode(&definition)
+        };
+        if let Ok(written) =
+            state.store.commit(&key, "", name, Some(stored.revision()), Change::Put(&mut build))
+        {
+            return Some(written);
+        }
+    }
+    state.store.get(&key, "", name)
+}
+
+/// Serves what a definition defines.
+fn serve(state: &State, name: &str, definition: &Arc<Object>) {
+    let before = state.registry.table().defined_by(name);
+    // Objects that were stored under the same schemas need not be looked at again.
+    let valid_from = match &before {
+        Some(custom) if custom.same_versions(definition) => custom.valid_from,
+        _ => definition.revision(),
+    };
+    state.registry.replace(name, crd::resources(definition, valid_from));
+}
+
+/// Serves every stored definition and goes on with the deletions that were under way; called once at the start.
+pub(crate) fn serve_all(state: &Arc<State>) {
+    let _definitions = state.definitions.lock();
+    for entry in state.store.snapshot().list(&definitions_key(), None, None) {
+        // The history of the objects is not known: none is taken to be of the present schema.
+        state.registry.replace(&entry.name, crd::resources(&entry.object, state.store.revision() + 1));
+        if object::deletion_timestamp(entry.object.value()).is_some() {
+            spawn_cleanup(state, &entry.name);
+        }
+    }
+}
+
+fn spawn_cleanup(state: &Arc<State>, name: &str) {
+    let (state, name) = (state.clone(), name.to_owned());
+    tokio::spawn(async move {
+        let shutdown = state.shutdown.clone();
+        tokio::select! {
+            () = shutdown.cancelled() => {}
+            () = clean(&state, &name) => {}
+        }
+    });
+}
+
+/// Deletes the objects of a definition, waits until they are gone, and lets the definition go.
+async fn clean(state: &Arc<State>, name: &str) {
+    set_terminating(state, name, "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress");
+    let resource = state.registry.table().any_of(name);
+    if let Some(resource) = resource {
+        let context = Context::new(state.clone(), User::new("system:apiserver", [MASTERS]), None);
+        let from = state.store.revision();
+        let watcher = state.store.watch(&resource.key, from);
+        delete_all(&context, &resource);
+        if let Ok(mut watcher) = watcher {
+            // Finalizers may hold objects for as long as they like; the server's end is the only bound.
+            while state.store.snapshot().count(&resource.key) > 0 && watcher.next().await.is_ok() {}
+        }
+    }
+    set_terminating(state, name, "False", "InstanceDeletionCompleted", "removed all instances");
+    let Some(definitions) = state.registry.get(crd::GROUP, "v1", crd::PLURAL) else { return };
+    let target =
+        Target { resource: definitions, namespace: String::new(), name: name.to_owned(), subresource: None };
+    let _definitions = state.definitions.lock();
+    let mut last = None;
+    change(state, name, |definition| {
+        let finalizers: Vec<String> =
+            object::finalizers(definition).filter(|own| *own != CLEANUP).map(str::to_owned).collect();
+        if finalizers.is_empty() {
+            definition.take(&["metadata", "finalizers"]);
+            last = Some(definition.clone());
+            return false;
+        }
+        definition.set(&["metadata", "finalizers"], finalizers);
+        true
+    });
+    let (Some(last), Some(stored)) = (last, state.store.get(&target.resource.key, "", name)) else { return };
+    if verbs::remove(state, &target, stored.revision(), &last).is_ok() {
+        removed(state, &target);
+    }
+}
+
+fn set_terminating(state: &State, name: &str, status: &str, reason: &str, message: &str) {
+    let _definitions = state.definitions.lock();
+    change(state, name, |definition| {
+        names::set_condition(definition, names::condition("Terminating", status, reason, message, &state.now()));
+        true
+    });
+}
+
+fn delete_all(context: &Context, resource: &Arc<Resource>) {
+    for entry in context.state.store.snapshot().list(&resource.key, None, None) {
+        let target = Target {
+            resource: resource.clone(),
+            namespace: entry.namespace.to_string(),
+            name: entry.name.to_string(),
+            subresource: None,
+        };
+        if let Err(status) = delete::delete(context, &target, &DeleteOptions::default()) {
+            tracing::warn!(resource = %resource.plural, name = %entry.name, %status, "deleting an object of a deleted definition");
+        }
+    }
+}

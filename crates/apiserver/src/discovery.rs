@@ -1,0 +1,303 @@
+//! What is served, for clients that ask: one document for each group and version, or all in one.
+
+use std::cmp::Ordering;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use http::{HeaderValue, Response, header};
+use pilothouse_value::{Status, Value, json};
+use sha2::{Digest as _, Sha512};
+
+use crate::body::Body;
+use crate::negotiate::{self, Format};
+use crate::registry::Table;
+use crate::render;
+use crate::resource::{self, Resource};
+use crate::state::State;
+
+/// The media type of the document that has everything.
+const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+/// Serves a path below `/api` or `/apis`; `parts` are its segments.
+///
+/// # Errors
+/// 404 for a group or version that is not served; 406 for a form that is not.
+pub(crate) fn serve(
+    state: &Arc<State>,
+    parts: &[&str],
+    accept: Option<&str>,
+    if_none_match: Option<&str>,
+    format: Format,
+) -> Result<Response<Body>, Status> {
+    let table = state.registry.table();
+    match parts {
+        ["api" | "apis"] if wants_aggregated(accept) => {
+            let core = parts == ["api"];
+            return Ok(aggregated(&table, core, if_none_match));
+        }
+        _ => {}
+    }
+    let document = match parts {
+        ["api"] => json!({
+            "kind": "APIVersions",
+            "versions": ["v1"],
+            "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": ""}],
+        }),
+        ["apis"] => {
+            let groups: Vec<Value> =
+                groups(&table).into_iter().filter(|(name, _)| !name.is_empty()).map(|(name, versions)| group(&name, &versions)).collect();
+            json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+        }
+        ["apis", name] => {
+            let (name, versions) =
+                groups(&table).into_iter().find(|(own, _)| own == name).ok_or_else(Status::no_such_path)?;
+            let mut document = group(&name, &versions);
+            document.set(&["kind"], "APIGroup");
+            document.set(&["apiVersion"], "v1");
+            document
+        }
+        ["api", version] => resources(&table, "", version).ok_or_else(Status::no_such_path)?,
+        ["apis", group, version] => resources(&table, group, version).ok_or_else(Status::no_such_path)?,
+        _ => return Err(Status::no_such_path()),
+    };
+    // People and old clients ask for YAML too; protobuf is asked for together with JSON.
+    let accepted = negotiate::accept(accept, false)?;
+    let format = if accepted.format == Format::Yaml { Format::Yaml } else { format };
+    Ok(render::value(200, &document, format))
+}
+
+fn wants_aggregated(accept: Option<&str>) -> bool {
+    for clause in negotiate::clauses(accept.unwrap_or_default()) {
+        if clause.name != "application/json" {
+            continue;
+        }
+        match clause.parameter("as") {
+            Some("APIGroupDiscoveryList") => {
+                if clause.parameter("g") == Some("apidiscovery.k8s.io") && clause.parameter("v") == Some("v2") {
+                    return true;
+                }
+            }
+            Some(_) => {}
+            None => return false,
+        }
+    }
+    false
+}
+
+/// Groups in the order in which clients should prefer them: the core group, the built-in ones, then the defined ones; each
+/// with its versions, the most stable and newest first.
+fn groups(table: &Table) -> Vec<(String, Vec<String>)> {
+    let mut built_in: Vec<(String, Vec<String>)> = Vec::new();
+    for resource in pilothouse_schema::builtin::resources() {
+        add(&mut built_in, resource.group, resource.version);
+    }
+    let mut defined: Vec<(String, Vec<String>)> = Vec::new();
+    for resource in table.iter().filter(|resource| !resource.is_built_in()) {
+        match built_in.iter_mut().find(|(group, _)| *group == resource.group) {
+            Some(_) => add(&mut built_in, &resource.group, &resource.version),
+            None => add(&mut defined, &resource.group, &resource.version),
+        }
+    }
+    let mut all = built_in;
+    all.extend(defined);
+    for (_, versions) in &mut all {
+        versions.sort_by(|a, b| compare_versions(b, a));
+    }
+    all
+}
+
+fn add(groups: &mut Vec<(String, Vec<String>)>, group: &str, version: &str) {
+    match groups.iter_mut().find(|(own, _)| own == group) {
+        Some((_, versions)) if versions.iter().any(|own| own == version) => {}
+        Some((_, versions)) => versions.push(version.to_owned()),
+        None => groups.push((group.to_owned(), vec![version.to_owned()])),
+    }
+}
+
+/// Orders versions as Kubernetes does: `v1` before `v1beta1` before `v1alpha1` before anything else.
+pub(crate) fn compare_versions(a: &str, b: &str) -> Ordering {
+    match (parse_version(a), parse_version(b)) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        (Some(_), None) => Ordering::Greater,
+        (None, Some(_)) => Ordering::Less,
+        (None, None) => b.cmp(a),
+    }
+}
+
+/// Stability (3 is stable, 2 beta, 1 alpha), major, minor.
+fn parse_version(text: &str) -> Option<(u8, u64, u64)> {
+    let rest = text.strip_prefix('v')?;
+    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let (major, rest) = rest.split_at(digits);
+    let major = major.parse().ok()?;
+    let (stability, minor) = match rest {
+        "" => return Some((3, major, 0)),
+        _ => match (rest.strip_prefix("beta"), rest.strip_prefix("alpha")) {
+            (Some(minor), _) => (2, minor),
+            (_, Some(minor)) => (1, minor),
+            _ => return None,
+        },
+    };
+    Some((stability, major, minor.parse().ok()?))
+}
+
+fn group(name: &str, versions: &[String]) -> Value {
+    let entries: Vec<Value> = versions
+        .iter()
+        .map(|version| json!({"groupVersion": resource::api_version(name, version), "version": version.as_str()}))
+        .collect();
+    let preferred = entries.first().cloned().unwrap_or_default();
+    json!({"name": name, "versions": entries, "preferredVersion": preferred})
+}
+
+/// The resources of a group and version; `None` if there are none.
+fn resources(table: &Table, group: &str, version: &str) -> Option<Value> {
+    let mut rows: Vec<Value> = Vec::new();
+    for resource in table.iter().filter(|resource| resource.group == group && resource.version == version) {
+        let mut row = json!({
+            "name": resource.plural.as_str(),
+            "singularName": resource.singular.as_str(),
+            "namespaced": resource.namespaced,
+            "kind": resource.kind.as_str(),
+            "verbs": sorted(&resource.verbs),
+        });
+        if !resource.short_names.is_empty() {
+            row.set(&["shortNames"], resource.short_names.clone());
+        }
+        if !resource.categories.is_empty() {
+            row.set(&["categories"], resource.categories.clone());
+        }
+        if let Some(hash) = storage_hash(resource) {
+            row.set(&["storageVersionHash"], hash);
+        }
+        rows.push(row);
+        for sub in &resource.subresources {
+            let mut row = json!({
+                "name": format!("{}/{}", resource.plural, sub.name),
+                "singularName": "",
+                "namespaced": resource.namespaced,
+                "kind": sub.kind.as_str(),
+                "verbs": sorted(&sub.verbs),
+            });
+            if sub.group != resource.group || sub.version != resource.version {
+                row.set(&["group"], sub.group.as_str());
+                row.set(&["version"], sub.version.as_str());
+            }
+            rows.push(row);
+        }
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    let mut list = json!({"kind": "APIResourceList", "groupVersion": resource::api_version(group, version)});
+    if !group.is_empty() {
+        list.set(&["apiVersion"], "v1");
+    }
+    list.set(&["resources"], rows);
+    Some(list)
+}
+
+fn sorted(verbs: &[String]) -> Vec<String> {
+    let mut verbs = verbs.to_vec();
+    verbs.sort();
+    verbs
+}
+
+fn storage_hash(resource: &Resource) -> Option<String> {
+    if resource.is_built_in() {
+        let table = pilothouse_schema::builtin::resource(&resource.group, &resource.version, &resource.plural)?;
+        return table.storage_version_hash.map(str::to_owned);
+    }
+    use base64::Engine as _;
+    let text = format!("{}/{}/{}", resource.group, resource.version, resource.kind);
+    let hash = sha2::Sha256::digest(text.as_bytes());
+    Some(base64::engine::general_purpose::STANDARD.encode(hash.get(..8)?))
+}
+
+/// The document that has everything: the core group for `/api`, all others for `/apis`.
+fn aggregated(table: &Table, core: bool, if_none_match: Option<&str>) -> Response<Body> {
+    let items: Vec<Value> = groups(table)
+        .into_iter()
+        .filter(|(group, _)| group.is_empty() == core)
+        .map(|(group, versions)| {
+            let versions: Vec<Value> = versions.iter().map(|version| discovered(table, &group, version)).collect();
+            let mut metadata = json!({"creationTimestamp": null});
+            if !group.is_empty() {
+                metadata.set(&["name"], group);
+            }
+            json!({"metadata": metadata, "versions": versions})
+        })
+        .collect();
+    let document =
+        json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items});
+    let text = document.to_json();
+    let mut tag = String::from("\"");
+    for byte in Sha512::digest(text.as_bytes()) {
+        // Writing to a string cannot fail.
+        let _ = write!(tag, "{byte:02X}");
+    }
+    tag.push('"');
+    let mut response = if if_none_match == Some(tag.as_str()) {
+        render::response(304, AGGREGATED, Body::full(""))
+    } else {
+        render::response(200, AGGREGATED, Body::full(text))
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::VARY, HeaderValue::from_static("Accept"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public"));
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        headers.insert(header::ETAG, tag);
+    }
+    response
+}
+
+fn discovered(table: &Table, group: &str, version: &str) -> Value {
+    let kind = |group: &str, version: &str, kind: &str| json!({"group": group, "version": version, "kind": kind});
+    let resources: Vec<Value> = table
+        .iter()
+        .filter(|resource| resource.group == group && resource.version == version)
+        .map(|resource| {
+            let mut row = json!({
+                "resource": resource.plural.as_str(),
+                "responseKind": kind(&resource.group, &resource.version, &resource.kind),
+                "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
+                "singularResource": resource.singular.as_str(),
+                "verbs": sorted(&resource.verbs),
+            });
+            if !resource.short_names.is_empty() {
+                row.set(&["shortNames"], resource.short_names.clone());
+            }
+            if !resource.categories.is_empty() {
+                row.set(&["categories"], resource.categories.clone());
+            }
+            let subresources: Vec<Value> = resource
+                .subresources
+                .iter()
+                .map(|sub| {
+                    json!({
+                        "subresource": sub.name.as_str(),
+                        "responseKind": kind(&sub.group, &sub.version, &sub.kind),
+                        "verbs": sorted(&sub.verbs),
+                    })
+                })
+                .collect();
+            if !subresources.is_empty() {
+                row.set(&["subresources"], subresources);
+            }
+            row
+        })
+        .collect();
+    json!({"version": version, "freshness": "Current", "resources": resources})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stable_versions_come_first() {
+        let mut versions = vec!["v1alpha1", "v2", "v1beta2", "v1", "v10", "foo", "v1beta1"];
+        versions.sort_by(|a, b| compare_versions(b, a));
+        assert_eq!(versions, ["v10", "v2", "v1", "v1beta2", "v1beta1", "v1alpha1", "foo"]);
+    }
+}

@@ -1,0 +1,116 @@
+//! Paths that name no resource: discovery, version, health, OpenAPI.
+
+use std::sync::Arc;
+
+use http::{Method, Request, Response, header};
+use pilothouse_value::{Status, Value, json};
+
+use crate::body::Body;
+use crate::discovery;
+use crate::negotiate::{self, Format};
+use crate::render;
+use crate::request::Query;
+use crate::state::State;
+
+/// Serves such a path.
+///
+/// # Errors
+/// 404 for a path that is not served, 405 for another method than GET.
+pub(crate) fn serve<B>(state: &Arc<State>, request: &Request<B>, query: &Query) -> Result<Response<Body>, Status> {
+    let path = request.uri().path();
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Err(Status::new(
+            405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        ));
+    }
+    let header = |name| request.headers().get(name).and_then(|value: &http::HeaderValue| value.to_str().ok());
+    let pretty = negotiate::wants_pretty(query.get("pretty"), header(header::USER_AGENT));
+    let format = if pretty { Format::PrettyJson } else { Format::Json };
+    let accept = header(header::ACCEPT);
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    match parts.as_slice() {
+        [] => Ok(render::value(200, &root(state), format)),
+        ["healthz" | "livez" | "readyz", ..] => health(&parts, query),
+        ["version"] => Ok(render::value(200, &version(), format)),
+        ["api"] | ["apis"] | ["api", _] | ["apis", _] | ["apis", _, _] => {
+            discovery::serve(state, &parts, accept, header(header::IF_NONE_MATCH), format)
+        }
+        _ => Err(Status::no_such_path()),
+    }
+}
+
+/// What is served, for people who look at `/`.
+fn root(state: &State) -> Value {
+    let mut paths: Vec<String> = ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]
+        .map(str::to_owned)
+        .to_vec();
+    for resource in state.registry.table().iter() {
+        if !resource.group.is_empty() {
+            paths.push(format!("/apis/{}", resource.group));
+            paths.push(format!("/apis/{}/{}", resource.group, resource.version));
+        }
+    }
+    paths.sort();
+    paths.dedup();
+    let mut root = Value::object();
+    root.set(&["paths"], paths);
+    root
+}
+
+/// What `/version` says.
+pub(crate) fn version() -> Value {
+    json!({
+        "major": "1",
+        "minor": "37",
+        "emulationMajor": "1",
+        "emulationMinor": "37",
+        "minCompatibilityMajor": "1",
+        "minCompatibilityMinor": "36",
+        "gitVersion": "v1.37.2",
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "",
+        "compiler": "rustc",
+        "platform": concat_platform(),
+    })
+}
+
+fn concat_platform() -> String {
+    let architecture = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    format!("{}/{architecture}", std::env::consts::OS)
+}
+
+/// The checks that health pages list. A server that answers has passed them.
+const CHECKS: [&str; 3] = ["ping", "log", "etcd"];
+
+fn health(parts: &[&str], query: &Query) -> Result<Response<Body>, Status> {
+    let page = parts.first().copied().unwrap_or_default();
+    match parts.get(1) {
+        None => {}
+        Some(check) if CHECKS.contains(check) => {
+            return Ok(render::response(200, "text/plain; charset=utf-8", Body::full("ok")));
+        }
+        Some(_) => return Err(Status::no_such_path()),
+    }
+    if query.get("verbose").is_none() {
+        return Ok(render::response(200, "text/plain; charset=utf-8", Body::full("ok")));
+    }
+    let mut text = String::new();
+    for check in CHECKS {
+        let excluded = query.all("exclude").any(|name| name == check);
+        text.push_str(&if excluded {
+            format!("[+]{check} excluded: ok\n")
+        } else {
+            format!("[+]{check} ok\n")
+        });
+    }
+    text.push_str(&format!("{page} check passed\n"));
+    Ok(render::response(200, "text/plain; charset=utf-8", Body::full(text)))
+}

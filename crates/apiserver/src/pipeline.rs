@@ -1,0 +1,382 @@
+//! The way of a request, from its head to its answer. Each step is a module of its own:
+//!
+//! [`request`](crate::request) names what is asked → [`authn`] finds out who asks → [`authz`] whether they may →
+//! [`negotiate`] in which form → [`intake`] reads the body → [`verbs`](crate::verbs) do it → [`render`] writes the answer.
+//!
+//! This module only leads from one to the next. It bounds the time of each request and turns a panic of a handler into a 500.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::FutureExt as _;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
+use pilothouse_value::{Status, Value};
+use rustls_pki_types::CertificateDer;
+
+use crate::authz::Attributes;
+use crate::body::{self, Body};
+use crate::intake::{self, Incoming};
+use crate::negotiate::{self, Accepted, Format, MediaType};
+use crate::options::{DeleteOptions, ListOptions, WatchOptions, WriteOptions};
+use crate::render::{self, Style};
+use crate::request::{Query, RequestInfo, ResourcePath};
+use crate::resource::Resource;
+use crate::state::{Context, State, Target};
+use crate::table::Include;
+use crate::user::User;
+use crate::verbs::patch::PatchKind;
+use crate::verbs::{create, delete, list, patch, read, scale, update, watch};
+use crate::{authn, authz, connect, paths, subresources, warning};
+
+/// How long a request may take, unless it follows something.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Where a request comes from.
+#[derive(Clone, Debug)]
+pub(crate) enum Origin {
+    /// From this process, as this user.
+    Inside(User),
+    /// From the network, with the certificates that the client showed.
+    Network(Arc<[CertificateDer<'static>]>),
+}
+
+/// Answers a request.
+pub(crate) async fn handle<B>(state: Arc<State>, origin: Origin, request: Request<B>) -> Response<Body>
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Into<Bytes> + Send,
+    B::Error: std::fmt::Display + Send,
+{
+    let audit_id = request
+        .headers()
+        .get("audit-id")
+        .cloned()
+        .or_else(|| HeaderValue::from_str(&uuid::Uuid::new_v4().to_string()).ok());
+    let pretty = negotiate::wants_pretty(
+        Query::parse(request.uri().query()).get("pretty"),
+        text(request.headers(), header::USER_AGENT),
+    );
+    let answer = AssertUnwindSafe(route(state, origin, request)).catch_unwind();
+    let mut response = match answer.await {
+        Ok(Ok(response)) => response,
+        Ok(Err(status)) => {
+            render::failure(&status, if pretty { Format::PrettyJson } else { Format::Json })
+        }
+        Err(panic) => {
+            let why = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
+            tracing::error!(panic = why, "a handler panicked");
+            let status = Status::internal("this request caused apiserver to panic. Look in the logs for details.");
+            render::failure(&status, Format::Json)
+        }
+    };
+    if let Some(audit_id) = audit_id {
+        response.headers_mut().insert(HeaderName::from_static("audit-id"), audit_id);
+    }
+    response
+}
+
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+async fn route<B>(state: Arc<State>, origin: Origin, request: Request<B>) -> Result<Response<Body>, Status>
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Into<Bytes> + Send,
+    B::Error: std::fmt::Display + Send,
+{
+    let query = Query::parse(request.uri().query());
+    let info = RequestInfo::parse(request.method(), request.uri().path(), &query);
+    let user = match origin {
+        Origin::Inside(user) => user,
+        Origin::Network(certificates) => authn::authenticate(&state, request.headers(), &certificates)?,
+    };
+    let user_agent = text(request.headers(), header::USER_AGENT).map(str::to_owned);
+    let context = Context::new(state.clone(), user, user_agent);
+    authz::authorize(&state, &context.user, &attributes(&info, &query))?;
+
+    let Some(path) = &info.resource else {
+        return paths::serve(&state, &request, &query);
+    };
+    let resource =
+        state.registry.get(&path.group, &path.version, &path.resource).ok_or_else(Status::no_such_path)?;
+    let target = target(&resource, path, &info.verb)?;
+    if let Some(deprecation) = resource.custom.as_ref().and_then(|custom| custom.deprecation.as_deref()) {
+        context.warn(deprecation);
+    }
+    if connect::is_connect(&target) {
+        return connect::serve(&context, &target, &query, request).await;
+    }
+    let accepted = negotiate::accept(text(request.headers(), header::ACCEPT), resource.has_verb("list"))?;
+    let pretty = negotiate::wants_pretty(query.get("pretty"), context.user_agent.as_deref());
+    let accepted = match accepted.format {
+        Format::Json if pretty => Accepted { format: Format::PrettyJson, ..accepted },
+        _ => accepted,
+    };
+    let style = Style {
+        accepted,
+        include: Include::parse(query.get("includeObject")),
+        now: state.clock.now(),
+    };
+    let call = Call { context: &context, target: &target, query: &query, style };
+    let answer = if info.verb == "watch" {
+        // A watch lasts as long as it says itself.
+        call.watch().await
+    } else {
+        let limit = timeout(&query)?;
+        match tokio::time::timeout(limit, call.answer(&info.verb, request)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(Status::timeout(
+                format!("request did not complete within the allotted timeout of {} seconds", limit.as_secs()),
+                1,
+            )),
+        }
+    };
+    let mut response = answer.unwrap_or_else(|status| render::failure(&status, accepted.format));
+    warning::write(response.headers_mut(), &context.take_warnings());
+    Ok(response)
+}
+
+/// The time that the caller gives the request, within what the server allows.
+fn timeout(query: &Query) -> Result<Duration, Status> {
+    let Some(text) = query.filled("timeout") else { return Ok(TIMEOUT) };
+    let duration = crate::duration::parse(text).ok_or_else(|| {
+        Status::bad_request(format!("invalid timeout specified in the request URL - error: time: invalid duration {text:?}"))
+    })?;
+    Ok(if duration.is_zero() { TIMEOUT } else { duration.min(TIMEOUT) })
+}
+
+/// What authorization looks at.
+fn attributes(info: &RequestInfo, query: &Query) -> Attributes {
+    let Some(path) = &info.resource else {
+        return Attributes { verb: info.verb.clone(), path: info.path.clone(), ..Attributes::default() };
+    };
+    Attributes {
+        verb: info.verb.clone(),
+        group: path.group.clone(),
+        resource: path.resource.clone(),
+        subresource: path.subresource.clone().unwrap_or_default(),
+        namespace: path.namespace.clone().unwrap_or_default(),
+        name: path.authorized_name(&info.verb, query).unwrap_or_default(),
+        path: info.path.clone(),
+    }
+}
+
+/// The target of a path, if the path fits the resource and the resource knows the verb.
+fn target(resource: &Arc<Resource>, path: &ResourcePath, verb: &str) -> Result<Target, Status> {
+    if !resource.namespaced && path.namespace.is_some() && path.resource != "namespaces" {
+        return Err(Status::no_such_path());
+    }
+    // Only lists and watches reach over all namespaces.
+    if resource.namespaced && path.namespace.is_none() {
+        if path.name.is_some() {
+            return Err(Status::no_such_path());
+        }
+        if !matches!(verb, "list" | "watch") && resource.has_verb("get") {
+            return Err(Status::method_not_allowed(&resource.group, &resource.plural, verb));
+        }
+    }
+    let verbs = match path.subresource.as_deref() {
+        None => &resource.verbs,
+        Some(name) => &resource.subresource(name).ok_or_else(Status::no_such_path)?.verbs,
+    };
+    let known = verbs.iter().any(|own| own == verb);
+    if !known && !connect::is_connect_path(path) {
+        return Err(Status::method_not_allowed(&resource.group, &resource.plural, verb));
+    }
+    Ok(Target {
+        resource: resource.clone(),
+        namespace: match &path.namespace {
+            Some(namespace) if resource.namespaced => namespace.clone(),
+            _ => String::new(),
+        },
+        name: path.name.clone().unwrap_or_default(),
+        subresource: path.subresource.clone(),
+    })
+}
+
+/// One call of a verb over HTTP.
+struct Call<'a> {
+    context: &'a Context,
+    target: &'a Target,
+    query: &'a Query,
+    style: Style,
+}
+
+impl Call<'_> {
+    async fn answer<B>(&self, verb: &str, request: Request<B>) -> Result<Response<Body>, Status>
+    where
+        B: http_body::Body + Send + 'static,
+        B::Data: Into<Bytes> + Send,
+        B::Error: std::fmt::Display + Send,
+    {
+        match verb {
+            "get" => self.get().await,
+            "list" => self.list().await,
+            "create" => self.create(request).await,
+            "update" => self.update(request).await,
+            "patch" => self.patch(request).await,
+            "delete" => self.delete(request).await,
+            "deletecollection" => self.delete_collection(request).await,
+            _ => Err(Status::method_not_allowed(
+                &self.target.resource.group,
+                &self.target.resource.plural,
+                verb,
+            )),
+        }
+    }
+
+    fn object(&self, code: u16, document: &crate::document::Document) -> Response<Body> {
+        // What is not of the resource's own kind is never shown as a row of it.
+        let own_kind = !matches!(self.target.subresource.as_deref(), Some(name) if name != "status");
+        render::object(code, own_kind.then_some(&*self.target.resource), document, self.style)
+    }
+
+    async fn get(&self) -> Result<Response<Body>, Status> {
+        let document = match self.target.subresource.as_deref() {
+            Some("scale") => scale::get(self.context, self.target)?,
+            _ => read::get(self.context, self.target, self.query.get("resourceVersion")).await?,
+        };
+        Ok(self.object(200, &document))
+    }
+
+    async fn list(&self) -> Result<Response<Body>, Status> {
+        let options = ListOptions::parse(self.query)?;
+        let page = list::list(self.context, self.target, &options).await?;
+        Ok(render::list(&self.target.resource, &page, self.style))
+    }
+
+    async fn watch(&self) -> Result<Response<Body>, Status> {
+        let mut target = self.target.clone();
+        let mut options = WatchOptions::parse(self.query)?;
+        // The old prefix /watch/ names one object in its path.
+        let name = std::mem::take(&mut target.name);
+        if !name.is_empty() && options.field_selector.is_none() {
+            options.field_selector = Some(format!("metadata.name={name}"));
+        }
+        let watch = watch::watch(self.context, &target, &options).await?;
+        Ok(render::watch(watch, target.resource, self.style))
+    }
+
+    async fn create<B>(&self, request: Request<B>) -> Result<Response<Body>, Status>
+    where
+        B: http_body::Body + Send,
+        B::Data: Into<Bytes> + Send,
+        B::Error: std::fmt::Display,
+    {
+        let options = WriteOptions::parse(self.query, "CreateOptions", false)?;
+        let incoming = document(request).await?;
+        let document = if self.target.subresource.is_some() || !self.target.resource.has_verb("get") {
+            subresources::create(self.context, self.target, incoming, &options)?
+        } else {
+            create::create(self.context, self.target, incoming, &options)?
+        };
+        Ok(self.object(201, &document))
+    }
+
+    async fn update<B>(&self, request: Request<B>) -> Result<Response<Body>, Status>
+    where
+        B: http_body::Body + Send,
+        B::Data: Into<Bytes> + Send,
+        B::Error: std::fmt::Display,
+    {
+        let options = WriteOptions::parse(self.query, "UpdateOptions", false)?;
+        let incoming = document(request).await?;
+        let changed = match self.target.subresource.as_deref() {
+            Some("scale") => scale::update(self.context, self.target, incoming, &options)?,
+            _ => update::update(self.context, self.target, incoming, &options)?,
+        };
+        Ok(self.object(if changed.created { 201 } else { 200 }, &changed.document))
+    }
+
+    async fn patch<B>(&self, request: Request<B>) -> Result<Response<Body>, Status>
+    where
+        B: http_body::Body + Send,
+        B::Data: Into<Bytes> + Send,
+        B::Error: std::fmt::Display,
+    {
+        let media_type = MediaType::parse(text(request.headers(), header::CONTENT_TYPE).unwrap_or_default());
+        let kind = PatchKind::of(&self.target.resource, &media_type.name)?;
+        let options = WriteOptions::parse(self.query, "PatchOptions", kind == PatchKind::Apply)?;
+        let bytes = body::read(request.into_body()).await?;
+        let encoding = match kind {
+            PatchKind::Apply => negotiate::Encoding::Yaml,
+            _ => negotiate::Encoding::Json,
+        };
+        let incoming = read_patch(encoding, &bytes)?;
+        let changed = patch::patch(self.context, self.target, kind, incoming, &options)?;
+        Ok(self.object(if changed.created { 201 } else { 200 }, &changed.document))
+    }
+
+    async fn delete<B>(&self, request: Request<B>) -> Result<Response<Body>, Status>
+    where
+        B: http_body::Body + Send,
+        B::Data: Into<Bytes> + Send,
+        B::Error: std::fmt::Display,
+    {
+        let options = delete_options(self.query, request).await?;
+        let deleted = delete::delete(self.context, self.target, &options)?;
+        Ok(match deleted {
+            delete::Deleted::Gone(_) if !self.target.resource.rules.returns_deleted => {
+                render::object(200, None, &deleted.document(self.target), self.style)
+            }
+            deleted => self.object(200, &deleted.document(self.target)),
+        })
+    }
+
+    async fn delete_collection<B>(&self, request: Request<B>) -> Result<Response<Body>, Status>
+    where
+        B: http_body::Body + Send,
+        B::Data: Into<Bytes> + Send,
+        B::Error: std::fmt::Display,
+    {
+        let list_options = ListOptions::parse(self.query)?;
+        let options = delete_options(self.query, request).await?;
+        let page = delete::delete_collection(self.context, self.target, &list_options, &options).await?;
+        Ok(render::list(&self.target.resource, &page, self.style))
+    }
+}
+
+/// JSON is YAML, and kubectl sends JSON even where it says YAML: the stricter and faster reader goes first.
+fn read_patch(encoding: negotiate::Encoding, bytes: &[u8]) -> Result<Incoming, Status> {
+    if encoding == negotiate::Encoding::Yaml {
+        if let Ok(incoming) = intake::decode(negotiate::Encoding::Json, bytes) {
+            return Ok(incoming);
+        }
+        return intake::decode(encoding, bytes)
+            .map_err(|status| Status::bad_request(format!("error decoding YAML: {}", status.message)));
+    }
+    intake::decode(encoding, bytes)
+}
+
+/// Reads a body that is an object.
+async fn document<B>(request: Request<B>) -> Result<Incoming, Status>
+where
+    B: http_body::Body + Send,
+    B::Data: Into<Bytes> + Send,
+    B::Error: std::fmt::Display,
+{
+    let encoding = negotiate::content_type(text(request.headers(), header::CONTENT_TYPE))?;
+    let bytes = body::read(request.into_body()).await?;
+    intake::decode(encoding, &bytes)
+}
+
+/// Reads the options of a deletion from the body, or else from the query.
+async fn delete_options<B>(query: &Query, request: Request<B>) -> Result<DeleteOptions, Status>
+where
+    B: http_body::Body + Send,
+    B::Data: Into<Bytes> + Send,
+    B::Error: std::fmt::Display,
+{
+    let header = text(request.headers(), header::CONTENT_TYPE).map(str::to_owned);
+    let bytes = body::read(request.into_body()).await?;
+    let body: Option<Value> = if bytes.is_empty() {
+        None
+    } else {
+        let encoding = negotiate::content_type(header.as_deref())?;
+        Some(intake::decode(encoding, &bytes)?.value)
+    };
+    DeleteOptions::parse(query, body.as_ref())
+}

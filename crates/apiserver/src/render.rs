@@ -1,0 +1,195 @@
+//! From an answer to bytes: JSON or YAML, the object itself, its metadata, or a table.
+//!
+//! This stage changes only the form.
+
+use bytes::Bytes;
+use futures::StreamExt as _;
+use http::{HeaderValue, Response, StatusCode, header};
+use pilothouse_value::{Status, Timestamp, Value};
+
+use crate::body::Body;
+use crate::document::Document;
+use crate::negotiate::{Accepted, Format, Transform};
+use crate::resource::Resource;
+use crate::table::{self, Include};
+use crate::verbs::list::Page;
+use crate::verbs::watch::{Seen, Watch, WatchEventKind};
+
+/// How many events go out in one piece.
+const EVENTS_AT_ONCE: usize = 64;
+
+/// What is needed to write an answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Style {
+    pub(crate) accepted: Accepted,
+    pub(crate) include: Include,
+    pub(crate) now: Timestamp,
+}
+
+/// An object.
+pub(crate) fn object(code: u16, resource: Option<&Resource>, document: &Document, style: Style) -> Response<Body> {
+    let transformed = resource.and_then(|resource| transform(resource, document, style, true));
+    match transformed {
+        Some(value) => self::value(code, &value, style.accepted.format),
+        None if style.accepted.format == Format::Json => {
+            let mut out = Vec::with_capacity(1024);
+            document.write(&mut out);
+            out.push(b'\n');
+            response(code, style.accepted.format.content_type(), Body::full(out))
+        }
+        None => self::value(code, &document.value(), style.accepted.format),
+    }
+}
+
+/// A document that is no stored object.
+pub(crate) fn value(code: u16, value: &Value, format: Format) -> Response<Body> {
+    let text = match format {
+        Format::Json => {
+            let mut text = value.to_json();
+            text.push('\n');
+            text
+        }
+        Format::PrettyJson => {
+            let mut text = value.to_json_pretty();
+            text.push('\n');
+            text
+        }
+        // A document has nothing that YAML could not say; the empty text stands for a serializer that disagrees.
+        Format::Yaml => serde_saphyr::to_string(value).unwrap_or_default(),
+    };
+    response(code, format.content_type(), Body::full(text))
+}
+
+/// A failure.
+pub(crate) fn failure(status: &Status, format: Format) -> Response<Body> {
+    let mut response = value(status.code, &status.to_value(), format);
+    let retry = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
+    if retry > 0 {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(retry));
+    }
+    response
+}
+
+/// A list.
+pub(crate) fn list(resource: &Resource, page: &Page, style: Style) -> Response<Body> {
+    let mut metadata = Value::object();
+    metadata.set(&["resourceVersion"], page.version.to_string());
+    if let Some(next) = &page.next {
+        metadata.set(&["continue"], next.as_str());
+    }
+    if let Some(remaining) = page.remaining {
+        metadata.set(&["remainingItemCount"], i64::try_from(remaining).unwrap_or(i64::MAX));
+    }
+    match style.accepted.transform {
+        Transform::Table(version) => {
+            let mut table = table::table(
+                resource,
+                page.items.iter(),
+                version.api_version(),
+                style.include,
+                true,
+                style.now,
+            );
+            table.set(&["metadata"], metadata);
+            return value(200, &table, style.accepted.format);
+        }
+        Transform::Metadata(version) => {
+            let items: Vec<Value> =
+                page.items.iter().map(|item| table::partial(&item.value(), version.api_version())).collect();
+            let mut list = Value::object();
+            list.set(&["kind"], "PartialObjectMetadataList");
+            list.set(&["apiVersion"], version.api_version());
+            list.set(&["metadata"], metadata);
+            list.set(&["items"], items);
+            return value(200, &list, style.accepted.format);
+        }
+        Transform::None => {}
+    }
+    let mut out = Vec::with_capacity(256 + page.items.len() * 1024);
+    out.extend_from_slice(b"{\"kind\":");
+    Value::from(resource.list_kind.as_str()).write_json(&mut out);
+    out.extend_from_slice(b",\"apiVersion\":");
+    Value::from(resource.api_version()).write_json(&mut out);
+    out.extend_from_slice(b",\"metadata\":");
+    metadata.write_json(&mut out);
+    out.extend_from_slice(b",\"items\":[");
+    for (index, item) in page.items.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        if resource.is_built_in() {
+            item.write_item(&mut out);
+        } else {
+            item.write(&mut out);
+        }
+    }
+    out.extend_from_slice(b"]}\n");
+    match style.accepted.format {
+        Format::Json => response(200, "application/json", Body::full(out)),
+        format => {
+            let parsed = pilothouse_value::parse::json(&out).map(|parsed| parsed.value).unwrap_or_default();
+            value(200, &parsed, format)
+        }
+    }
+}
+
+/// A watch: one line of JSON for each event.
+pub(crate) fn watch(watch: Watch, resource: std::sync::Arc<Resource>, style: Style) -> Response<Body> {
+    let mut first = true;
+    let stream = Box::pin(watch.stream()).ready_chunks(EVENTS_AT_ONCE).map(move |events| {
+        let mut out = Vec::with_capacity(events.len() * 1024);
+        for event in events {
+            frame(&resource, &event, style, first, &mut out);
+            first = false;
+        }
+        Bytes::from(out)
+    });
+    response(200, "application/json", Body::stream(stream))
+}
+
+fn frame(resource: &Resource, event: &Seen, style: Style, first: bool, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"type\":\"");
+    out.extend_from_slice(event.kind.as_str().as_bytes());
+    out.extend_from_slice(b"\",\"object\":");
+    let transformed = match event.kind {
+        WatchEventKind::Error => None,
+        _ => transform(resource, &event.document, style, first),
+    };
+    match transformed {
+        Some(value) => value.write_json(out),
+        None => event.document.write(out),
+    }
+    out.extend_from_slice(b"}\n");
+}
+
+fn transform(resource: &Resource, document: &Document, style: Style, columns: bool) -> Option<Value> {
+    match style.accepted.transform {
+        Transform::None => None,
+        Transform::Metadata(version) => Some(table::partial(&document.value(), version.api_version())),
+        Transform::Table(version) => {
+            let value = document.value();
+            let mut table = table::table(
+                resource,
+                std::iter::once(document),
+                version.api_version(),
+                style.include,
+                columns,
+                style.now,
+            );
+            if let Some(own) = value.at(&["metadata", "resourceVersion"]) {
+                table.set(&["metadata", "resourceVersion"], own.clone());
+            }
+            Some(table)
+        }
+    }
+}
+
+/// A response with the headers that every answer has.
+pub(crate) fn response(code: u16, content_type: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    response
+}

@@ -1,0 +1,166 @@
+//! The server: what it is made of, and its doors.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::{Mutex, RwLock};
+use pilothouse_store::{Clock, Config, Store};
+use pilothouse_value::Status;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::allocate::Allocations;
+use crate::bootstrap;
+use crate::client::Client;
+use crate::kubelet::Kubelet;
+use crate::registry::Registry;
+use crate::service::LocalService;
+use crate::state::{Authorization, State};
+use crate::user::User;
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// An object of the server's own was refused.
+    #[error("making the objects that every cluster has: {0}; hint: is the data folder from another version?")]
+    Bootstrap(#[source] Status),
+}
+
+/// What to start a server with. [`Server::builder`] gives the defaults.
+#[derive(Clone, Debug)]
+pub struct Builder {
+    store: Option<Store>,
+    history: usize,
+    clock: Clock,
+    authorization: Authorization,
+    service_accounts: bool,
+    service_network: (Ipv4Addr, u32),
+}
+
+impl Builder {
+    /// Keeps objects in this store; at first one that lives as long as the process.
+    #[must_use]
+    pub fn store(mut self, store: Store) -> Builder {
+        self.store = Some(store);
+        self
+    }
+
+    /// How many writes watches can resume from, if no store is given. Default: 10,000.
+    #[must_use]
+    pub fn history(mut self, writes: usize) -> Builder {
+        self.history = writes;
+        self
+    }
+
+    /// The clock that timestamps are read from. Default: the machine's time, moving with tokio's clock.
+    #[must_use]
+    pub fn clock(mut self, clock: Clock) -> Builder {
+        self.clock = clock;
+        self
+    }
+
+    /// Who may do what. Default: RBAC.
+    #[must_use]
+    pub fn authorization(mut self, authorization: Authorization) -> Builder {
+        self.authorization = authorization;
+        self
+    }
+
+    /// Whether a pod is refused when its service account is not there. Default: no, as nobody may be making accounts; see
+    /// [`Server::require_service_accounts`].
+    #[must_use]
+    pub fn require_service_accounts(mut self, require: bool) -> Builder {
+        self.service_accounts = require;
+        self
+    }
+
+    /// The network that Services get addresses from. Default: 10.96.0.0/12.
+    #[must_use]
+    pub fn service_network(mut self, network: Ipv4Addr, prefix: u32) -> Builder {
+        self.service_network = (network, prefix);
+        self
+    }
+
+    /// Starts the server. It must be called inside a tokio runtime, in which the server's tasks then run.
+    ///
+    /// # Errors
+    /// If the objects that every cluster has cannot be made.
+    pub fn start(self) -> Result<Server, StartError> {
+        let config = Config { history: self.history };
+        let shutdown = CancellationToken::new();
+        let state = Arc::new(State {
+            store: self.store.unwrap_or_else(|| Store::memory(config)),
+            clock: self.clock,
+            registry: Registry::built_in(),
+            authorization: self.authorization,
+            service_accounts: AtomicBool::new(self.service_accounts),
+            kubelet: RwLock::new(None),
+            definitions: Mutex::new(()),
+            allocations: Mutex::new(Allocations::new(self.service_network.0, self.service_network.1)),
+            shutdown: shutdown.clone(),
+        });
+        bootstrap::run(&state).map_err(StartError::Bootstrap)?;
+        Ok(Server { state, _stop: Arc::new(shutdown.drop_guard()) })
+    }
+}
+
+/// An API server in this process; cheap to clone. It stops when the last clone is dropped, or at [`stop`](Self::stop).
+#[derive(Clone, Debug)]
+pub struct Server {
+    pub(crate) state: Arc<State>,
+    _stop: Arc<DropGuard>,
+}
+
+impl Server {
+    /// What to start a server with.
+    pub fn builder() -> Builder {
+        Builder {
+            store: None,
+            history: Config::default().history,
+            clock: Clock::new(),
+            authorization: Authorization::default(),
+            service_accounts: false,
+            service_network: (Ipv4Addr::new(10, 96, 0, 0), 12),
+        }
+    }
+
+    /// A client that reads and writes documents as this user.
+    pub fn client(&self, user: User) -> Client {
+        Client::new(self.state.clone(), user)
+    }
+
+    /// A service that answers HTTP requests as this user, without a socket.
+    pub fn service(&self, user: User) -> LocalService {
+        LocalService::new(self.state.clone(), user)
+    }
+
+    /// The clock that timestamps are read from.
+    pub fn clock(&self) -> Clock {
+        self.state.clock
+    }
+
+    /// The store that objects are kept in.
+    pub fn store(&self) -> &Store {
+        &self.state.store
+    }
+
+    /// Registers who runs pods: logs, exec, attach and port-forward are asked of it.
+    pub fn set_kubelet(&self, kubelet: Arc<dyn Kubelet>) {
+        *self.state.kubelet.write() = Some(kubelet);
+    }
+
+    /// From now on a pod is refused when its service account is not there. Whoever makes accounts turns it on.
+    pub fn require_service_accounts(&self, require: bool) {
+        self.state.service_accounts.store(require, Ordering::Relaxed);
+    }
+
+    /// Stops the server: watches end, listeners close, tasks end.
+    pub fn stop(&self) {
+        self.state.shutdown.cancel();
+    }
+
+    /// Resolves when the server has been stopped.
+    pub async fn stopped(&self) {
+        self.state.shutdown.cancelled().await;
+    }
+}

@@ -1,0 +1,139 @@
+//! Subresources that are actions: what happens is not a change of the object that is sent.
+
+use pilothouse_value::selector::LabelSelector;
+use pilothouse_value::{Gvk, Status, Value, json, object};
+
+use crate::document::Document;
+use crate::intake::{self, Incoming};
+use crate::kinds;
+use crate::options::{DeleteOptions, WriteOptions};
+use crate::resource;
+use crate::state::{Context, Target};
+use crate::verbs::create::Tracking;
+use crate::verbs::{self, delete, update};
+
+/// Serves `POST` on a subresource.
+///
+/// # Errors
+/// 404 for one that is not there, 501 for one that is not served yet, and what the action says.
+pub(crate) fn create(
+    context: &Context,
+    target: &Target,
+    incoming: Incoming,
+    options: &WriteOptions,
+) -> Result<Document, Status> {
+    let subresource = target.subresource.as_deref().unwrap_or_default();
+    match (target.resource.plural.as_str(), subresource) {
+        ("pods", "eviction") => evict(context, target, read(target, incoming)?, options),
+        ("pods", "binding") => bind(context, target, &read(target, incoming)?, options),
+        (plural, _) => Err(Status::not_implemented(format!(
+            "{plural}/{subresource} is not served yet; hint: see docs/not-yet.md"
+        ))),
+    }
+}
+
+/// Reads a body of the subresource's own kind.
+fn read(target: &Target, incoming: Incoming) -> Result<Value, Status> {
+    let name = target.subresource.as_deref().unwrap_or_default();
+    let sub = target.resource.subresource(name).ok_or_else(Status::no_such_path)?;
+    let gvk = Gvk::new(&*sub.group, &*sub.version, &*sub.kind);
+    let mut value = incoming.value;
+    intake::check_kind(&gvk, &mut value)?;
+    kinds::read(&gvk, &mut value)?;
+    Ok(value)
+}
+
+fn success(code: i64) -> Document {
+    json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": code}).into()
+}
+
+/// Deletes a pod unless that would break a promise about how many of its kind are there.
+fn evict(context: &Context, target: &Target, eviction: Value, options: &WriteOptions) -> Result<Document, Status> {
+    let state = &context.state;
+    if object::name(&eviction) != target.name {
+        return Err(Status::bad_request(format!(
+            "name in URL does not match name in Eviction object: {}",
+            object::name(&eviction)
+        )));
+    }
+    let pod = verbs::stored(state, target)?;
+    let pod = pod.value();
+    let budgets = resource::key("policy", "poddisruptionbudgets");
+    let covering: Vec<Value> = state
+        .store
+        .snapshot()
+        .list(&budgets, Some(&target.namespace), None)
+        .filter_map(|entry| {
+            let budget = entry.object.value();
+            let selector = budget.at(&["spec", "selector"])?;
+            let selector = LabelSelector::from_object(selector).ok()?;
+            selector.matches(object::labels(pod)).then(|| Value::clone(budget))
+        })
+        .collect();
+    let ended = matches!(pod.str_at(&["status", "phase"]), Some("Succeeded" | "Failed" | "Pending"));
+    match covering.as_slice() {
+        _ if ended || object::deletion_timestamp(pod).is_some() => {}
+        [] => {}
+        [budget] => {
+            if budget.i64_at(&["status", "disruptionsAllowed"]).unwrap_or_default() < 1 {
+                let name = object::name(budget);
+                let needs = budget.i64_at(&["status", "desiredHealthy"]).unwrap_or_default();
+                let healthy = budget.i64_at(&["status", "currentHealthy"]).unwrap_or_default();
+                let message = "Cannot evict pod as it would violate the pod's disruption budget.";
+                return Err(Status::too_many_requests(message, 0).with_cause(
+                    "DisruptionBudget",
+                    format!("The disruption budget {name} needs {needs} healthy pods and has {healthy} currently"),
+                    "",
+                ));
+            }
+        }
+        _ => {
+            return Err(Status::internal(
+                "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+            ));
+        }
+    }
+    let mut delete_options = eviction
+        .get("deleteOptions")
+        .map(|body| DeleteOptions::parse(&crate::request::Query::default(), Some(body)))
+        .transpose()?
+        .unwrap_or_default();
+    delete_options.dry_run |= options.dry_run;
+    let pod_target = Target { subresource: None, ..target.clone() };
+    delete::delete(context, &pod_target, &delete_options)?;
+    Ok(success(201))
+}
+
+/// Assigns a pod to a node.
+pub(crate) fn bind(
+    context: &Context,
+    target: &Target,
+    binding: &Value,
+    options: &WriteOptions,
+) -> Result<Document, Status> {
+    let node = binding.str_at(&["target", "name"]).unwrap_or_default().to_owned();
+    let kind = binding.str_at(&["target", "kind"]).unwrap_or("Node");
+    if node.is_empty() || kind != "Node" {
+        return Err(Status::bad_request("target.kind must be Node, and target.name must name one"));
+    }
+    let now = context.state.now();
+    // The binding changes the spec, which the pod's own rules keep everyone else from.
+    let pod = Target { subresource: Some("binding".into()), ..target.clone() };
+    update::change(context, &pod, options, "", Tracking::Update, |current| {
+        if object::deletion_timestamp(current).is_some() {
+            return Err(target.conflict(&format!("pod {} is being deleted, cannot be assigned to a host", target.name)));
+        }
+        let present = current.str_at(&["spec", "nodeName"]).unwrap_or_default();
+        if !present.is_empty() {
+            return Err(target.conflict(&format!("pod {} is already assigned to node {}", target.name, pilothouse_value::field::quote(present))));
+        }
+        let mut pod = current.clone();
+        pod.set(&["spec", "nodeName"], node.as_str());
+        crate::crd::names::set_condition(
+            &mut pod,
+            json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": now.as_str()}),
+        );
+        Ok(pod)
+    })?;
+    Ok(success(201))
+}

@@ -1,0 +1,22 @@
+//! The `Warning` headers of an answer.
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+/// Most characters of all warnings together; beyond it each is cut.
+const TOTAL: usize = 4096;
+/// Most characters of one warning once they are cut.
+const EACH: usize = 256;
+
+/// Writes warnings as headers: `299 - "text"`.
+pub(crate) fn write(headers: &mut HeaderMap, warnings: &[String]) {
+    let total: usize = warnings.iter().map(|warning| warning.chars().count()).sum();
+    for warning in warnings {
+        let text: String =
+            if total > TOTAL { warning.chars().take(EACH).collect() } else { warning.clone() };
+        let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
+        let printable: String = quoted.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        if let Ok(value) = HeaderValue::from_bytes(format!("299 - \"{printable}\"").as_bytes()) {
+            headers.append(HeaderName::from_static("warning"), value);
+        }
+    }
+}
