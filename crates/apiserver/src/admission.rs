@@ -159,7 +159,11 @@ fn mount_token(pod: &mut Value) {
                 continue;
             }
             used = true;
-            push(container, "volumeMounts", json!({"name": volume.as_str(), "mountPath": TOKEN_PATH, "readOnly": true}));
+            push(
+                container,
+                "volumeMounts",
+                json!({"name": volume.as_str(), "mountPath": TOKEN_PATH, "readOnly": true}),
+            );
         }
     }
     if !used || existing.is_some() {

@@ -114,8 +114,8 @@ pub(crate) struct Reserved {
 }
 
 impl Reserved {
-    fn none() -> Reserved {
-        Reserved { state: None, taken_addresses: Vec::new(), taken_ports: Vec::new(), given_up: None }
+    fn of(state: Option<Arc<State>>) -> Reserved {
+        Reserved { state, taken_addresses: Vec::new(), taken_ports: Vec::new(), given_up: None }
     }
 
     /// The write succeeded: what was taken stays taken, what is no longer used is free.
@@ -171,10 +171,10 @@ pub(crate) fn reserve(
     old: Option<&Value>,
 ) -> Result<Reserved, Status> {
     if !resource.is("", "services") {
-        return Ok(Reserved::none());
+        return Ok(Reserved::of(None));
     }
     let kind = value.str_at(&["spec", "type"]).unwrap_or("ClusterIP").to_owned();
-    let mut reserved = Reserved { state: Some(state.clone()), ..Reserved::none() };
+    let mut reserved = Reserved::of(Some(state.clone()));
     if let Some(old) = old {
         carry_over(value, old, &kind);
     }
@@ -218,9 +218,9 @@ fn carry_over(value: &mut Value, old: &Value, kind: &str) {
         if port.i64_at(&["nodePort"]).unwrap_or_default() != 0 {
             continue;
         }
-        let same = old_ports.iter().find(|old| {
-            old.get("port") == port.get("port") && old.get("protocol") == port.get("protocol")
-        });
+        let same = old_ports
+            .iter()
+            .find(|old| old.get("port") == port.get("port") && old.get("protocol") == port.get("protocol"));
         if let Some(kept) = same.and_then(|old| old.get("nodePort")) {
             port.set(&["nodePort"], kept.clone());
         }
@@ -239,7 +239,12 @@ fn cluster_ip(
     }
     let wanted = service.str_at(&["spec", "clusterIP"]).unwrap_or_default().to_owned();
     let wanted = match wanted.as_str() {
-        "" => service.items_at(&["spec", "clusterIPs"]).first().and_then(Value::as_str).unwrap_or_default().to_owned(),
+        "" => service
+            .items_at(&["spec", "clusterIPs"])
+            .first()
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned(),
         _ => wanted,
     };
     let address = match wanted.as_str() {
@@ -335,7 +340,12 @@ fn node_ports(
                 } else {
                     "provided port is already allocated"
                 };
-                return Err(Status::invalid("", "Service", &name, &[field::Error::invalid(&path, asked, why)]));
+                return Err(Status::invalid(
+                    "",
+                    "Service",
+                    &name,
+                    &[field::Error::invalid(&path, asked, why)],
+                ));
             }
         }
     }

@@ -161,7 +161,12 @@ impl Client {
     ///
     /// # Errors
     /// 400 for selectors and tokens that cannot be read, 410 for versions that have left the history.
-    pub async fn list(&self, gvr: &Gvr, namespace: Option<&str>, options: &ListOptions) -> Result<List, Status> {
+    pub async fn list(
+        &self,
+        gvr: &Gvr,
+        namespace: Option<&str>,
+        options: &ListOptions,
+    ) -> Result<List, Status> {
         let (context, target) = self.begin("list", gvr, namespace, "", None)?;
         let page = list::list(&context, &target, options).await?;
         Ok(List {
@@ -230,7 +235,12 @@ impl Client {
     ///
     /// # Errors
     /// As [`update`](Self::update).
-    pub async fn update_status(&self, gvr: &Gvr, namespace: Option<&str>, object: Value) -> Result<Value, Status> {
+    pub async fn update_status(
+        &self,
+        gvr: &Gvr,
+        namespace: Option<&str>,
+        object: Value,
+    ) -> Result<Value, Status> {
         self.update_subresource(gvr, namespace, Some("status"), object).await
     }
 

@@ -44,8 +44,11 @@ pub(crate) fn serve(
             "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": ""}],
         }),
         ["apis"] => {
-            let groups: Vec<Value> =
-                groups(&table).into_iter().filter(|(name, _)| !name.is_empty()).map(|(name, versions)| group(&name, &versions)).collect();
+            let groups: Vec<Value> = groups(&table)
+                .into_iter()
+                .filter(|(name, _)| !name.is_empty())
+                .map(|(name, versions)| group(&name, &versions))
+                .collect();
             json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
         }
         ["apis", name] => {
@@ -73,7 +76,8 @@ fn wants_aggregated(accept: Option<&str>) -> bool {
         }
         match clause.parameter("as") {
             Some("APIGroupDiscoveryList") => {
-                if clause.parameter("g") == Some("apidiscovery.k8s.io") && clause.parameter("v") == Some("v2") {
+                if clause.parameter("g") == Some("apidiscovery.k8s.io") && clause.parameter("v") == Some("v2")
+                {
                     return true;
                 }
             }
@@ -205,7 +209,8 @@ fn sorted(verbs: &[String]) -> Vec<String> {
 
 fn storage_hash(resource: &Resource) -> Option<String> {
     if resource.is_built_in() {
-        let table = pilothouse_schema::builtin::resource(&resource.group, &resource.version, &resource.plural)?;
+        let table =
+            pilothouse_schema::builtin::resource(&resource.group, &resource.version, &resource.plural)?;
         return table.storage_version_hash.map(str::to_owned);
     }
     use base64::Engine as _;
@@ -220,7 +225,8 @@ fn aggregated(table: &Table, core: bool, if_none_match: Option<&str>) -> Respons
         .into_iter()
         .filter(|(group, _)| group.is_empty() == core)
         .map(|(group, versions)| {
-            let versions: Vec<Value> = versions.iter().map(|version| discovered(table, &group, version)).collect();
+            let versions: Vec<Value> =
+                versions.iter().map(|version| discovered(table, &group, version)).collect();
             let mut metadata = json!({"creationTimestamp": null});
             if !group.is_empty() {
                 metadata.set(&["name"], group);
@@ -228,8 +234,7 @@ fn aggregated(table: &Table, core: bool, if_none_match: Option<&str>) -> Respons
             json!({"metadata": metadata, "versions": versions})
         })
         .collect();
-    let document =
-        json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items});
+    let document = json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items});
     let text = document.to_json();
     let mut tag = String::from("\"");
     for byte in Sha512::digest(text.as_bytes()) {
@@ -252,7 +257,8 @@ fn aggregated(table: &Table, core: bool, if_none_match: Option<&str>) -> Respons
 }
 
 fn discovered(table: &Table, group: &str, version: &str) -> Value {
-    let kind = |group: &str, version: &str, kind: &str| json!({"group": group, "version": version, "kind": kind});
+    let kind =
+        |group: &str, version: &str, kind: &str| json!({"group": group, "version": version, "kind": kind});
     let resources: Vec<Value> = table
         .iter()
         .filter(|resource| resource.group == group && resource.version == version)

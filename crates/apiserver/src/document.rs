@@ -22,7 +22,7 @@ impl Document {
     /// The document, for those who look into it.
     pub(crate) fn value(&self) -> Arc<Value> {
         match self {
-            Document::Stored(object) => object.value(),
+            Document::Stored(object) => object.value().clone(),
             Document::Made(value) => value.clone(),
         }
     }
@@ -84,7 +84,11 @@ fn encode_into(value: &Value, out: &mut Vec<u8>) {
 
 /// `{"apiVersion":"…","kind":"…"` without an end.
 pub(crate) fn prefix(api_version: &str, kind: &str) -> String {
-    format!("{{\"apiVersion\":{},\"kind\":{}", Value::from(api_version).to_json(), Value::from(kind).to_json())
+    format!(
+        "{{\"apiVersion\":{},\"kind\":{}",
+        Value::from(api_version).to_json(),
+        Value::from(kind).to_json()
+    )
 }
 
 /// Writes an object's fields but `apiVersion` and `kind`, in braces.

@@ -51,9 +51,7 @@ mod warning;
 
 pub use body::Body;
 pub use client::{Client, List, Patch, WatchEvent, WatchStream};
-pub use options::{
-    DeleteOptions, FieldValidation, ListOptions, Propagation, WatchOptions, WriteOptions,
-};
+pub use options::{DeleteOptions, FieldValidation, ListOptions, Propagation, WatchOptions, WriteOptions};
 pub use pilothouse_store::{Clock, Store};
 pub use pilothouse_value::{Gvr, Status, Value};
 pub use resource::{Resource, Subresource};

@@ -39,7 +39,8 @@ pub(crate) fn validate(value: &Value, namespaced: bool, rule: NameRule) -> Vec<f
     let generate_name = text("generateName");
     if !generate_name.is_empty() {
         // The last character is followed by the random ones, so a trailing dash is fine.
-        let checked = generate_name.strip_suffix('-').map_or(generate_name.to_owned(), |base| format!("{base}a"));
+        let checked =
+            generate_name.strip_suffix('-').map_or(generate_name.to_owned(), |base| format!("{base}a"));
         for complaint in rule.check(&checked) {
             errors.push(field::Error::invalid(&path.child("generateName"), generate_name, complaint));
         }
@@ -135,7 +136,11 @@ fn owners(value: &Value, path: &Path, errors: &mut Vec<field::Error>) {
         let api_version = object::api_version(owner);
         match api_version.parse::<pilothouse_value::GroupVersion>() {
             Ok(parsed) if !parsed.version.is_empty() => {}
-            _ => errors.push(field::Error::invalid(&at.child("apiVersion"), api_version, "version must not be empty")),
+            _ => errors.push(field::Error::invalid(
+                &at.child("apiVersion"),
+                api_version,
+                "version must not be empty",
+            )),
         }
         for key in ["kind", "name", "uid"] {
             if owner.str_at(&[key]).unwrap_or_default().is_empty() {
@@ -143,7 +148,11 @@ fn owners(value: &Value, path: &Path, errors: &mut Vec<field::Error>) {
             }
         }
         if api_version == "v1" && object::kind(owner) == "Event" {
-            errors.push(field::Error::invalid(&at, owner.clone(), "/v1, Kind=Event is disallowed from being an owner"));
+            errors.push(field::Error::invalid(
+                &at,
+                owner.clone(),
+                "/v1, Kind=Event is disallowed from being an owner",
+            ));
         }
         if owner.get("controller").and_then(Value::as_bool) == Some(true) {
             let text = format!("{}/{}", object::kind(owner), owner.str_at(&["name"]).unwrap_or_default());
@@ -163,9 +172,14 @@ fn owners(value: &Value, path: &Path, errors: &mut Vec<field::Error>) {
 
 /// Removes what only the server sets from a document that is to become a new object.
 pub(crate) fn wipe(value: &mut Value) {
-    for key in
-        ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"]
-    {
+    for key in [
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "selfLink",
+        "generation",
+    ] {
         value.take(&["metadata", key]);
     }
 }

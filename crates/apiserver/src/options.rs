@@ -235,7 +235,10 @@ impl WriteOptions {
         };
         let force = query.get("force").map(|_| query.flag("force"));
         if force.is_some() && kind == "PatchOptions" && !apply {
-            errors.push(field::Error::forbidden(&Path::new("force"), "may not be specified for non-apply patch"));
+            errors.push(field::Error::forbidden(
+                &Path::new("force"),
+                "may not be specified for non-apply patch",
+            ));
         }
         invalid_unless_empty(kind, errors)?;
         Ok(WriteOptions { dry_run, field_manager, field_validation, force })
@@ -255,7 +258,11 @@ impl DeleteOptions {
                 body.str_at(&["propagationPolicy"]).map(str::to_owned),
                 body.get("orphanDependents").and_then(Value::as_bool),
                 dry_run(
-                    body.get("dryRun").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str),
+                    body.get("dryRun")
+                        .and_then(Value::as_array)
+                        .into_iter()
+                        .flatten()
+                        .filter_map(Value::as_str),
                     &mut errors,
                 ),
                 body.str_at(&["preconditions", "uid"]).map(str::to_owned),

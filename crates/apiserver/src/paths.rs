@@ -16,7 +16,11 @@ use crate::state::State;
 ///
 /// # Errors
 /// 404 for a path that is not served, 405 for another method than GET.
-pub(crate) fn serve<B>(state: &Arc<State>, request: &Request<B>, query: &Query) -> Result<Response<Body>, Status> {
+pub(crate) fn serve<B>(
+    state: &Arc<State>,
+    request: &Request<B>,
+    query: &Query,
+) -> Result<Response<Body>, Status> {
     let path = request.uri().path();
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return Err(Status::new(
@@ -43,9 +47,10 @@ pub(crate) fn serve<B>(state: &Arc<State>, request: &Request<B>, query: &Query) 
 
 /// What is served, for people who look at `/`.
 fn root(state: &State) -> Value {
-    let mut paths: Vec<String> = ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]
-        .map(str::to_owned)
-        .to_vec();
+    let mut paths: Vec<String> =
+        ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]
+            .map(str::to_owned)
+            .to_vec();
     for resource in state.registry.table().iter() {
         if !resource.group.is_empty() {
             paths.push(format!("/apis/{}", resource.group));

@@ -61,13 +61,13 @@ where
     let answer = AssertUnwindSafe(route(state, origin, request)).catch_unwind();
     let mut response = match answer.await {
         Ok(Ok(response)) => response,
-        Ok(Err(status)) => {
-            render::failure(&status, if pretty { Format::PrettyJson } else { Format::Json })
-        }
+        Ok(Err(status)) => render::failure(&status, if pretty { Format::PrettyJson } else { Format::Json }),
         Err(panic) => {
-            let why = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
+            let why =
+                panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
             tracing::error!(panic = why, "a handler panicked");
-            let status = Status::internal("this request caused apiserver to panic. Look in the logs for details.");
+            let status =
+                Status::internal("this request caused apiserver to panic. Look in the logs for details.");
             render::failure(&status, Format::Json)
         }
     };
@@ -115,11 +115,8 @@ where
         Format::Json if pretty => Accepted { format: Format::PrettyJson, ..accepted },
         _ => accepted,
     };
-    let style = Style {
-        accepted,
-        include: Include::parse(query.get("includeObject")),
-        now: state.clock.now(),
-    };
+    let style =
+        Style { accepted, include: Include::parse(query.get("includeObject")), now: state.clock.now() };
     let call = Call { context: &context, target: &target, query: &query, style };
     let answer = if info.verb == "watch" {
         // A watch lasts as long as it says itself.
@@ -129,7 +126,10 @@ where
         match tokio::time::timeout(limit, call.answer(&info.verb, request)).await {
             Ok(answer) => answer,
             Err(_) => Err(Status::timeout(
-                format!("request did not complete within the allotted timeout of {} seconds", limit.as_secs()),
+                format!(
+                    "request did not complete within the allotted timeout of {} seconds",
+                    limit.as_secs()
+                ),
                 1,
             )),
         }
@@ -143,7 +143,9 @@ where
 fn timeout(query: &Query) -> Result<Duration, Status> {
     let Some(text) = query.filled("timeout") else { return Ok(TIMEOUT) };
     let duration = crate::duration::parse(text).ok_or_else(|| {
-        Status::bad_request(format!("invalid timeout specified in the request URL - error: time: invalid duration {text:?}"))
+        Status::bad_request(format!(
+            "invalid timeout specified in the request URL - error: time: invalid duration {text:?}"
+        ))
     })?;
     Ok(if duration.is_zero() { TIMEOUT } else { duration.min(TIMEOUT) })
 }

@@ -35,7 +35,9 @@ impl Registry {
         let mut table = Table::default();
         for resource in builtin::resources() {
             let resource = Resource::built_in(resource);
-            table.resources.insert(path(&resource.group, &resource.version, &resource.plural), Arc::new(resource));
+            table
+                .resources
+                .insert(path(&resource.group, &resource.version, &resource.plural), Arc::new(resource));
         }
         Registry {
             current: ArcSwap::from_pointee(table),

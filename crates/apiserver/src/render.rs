@@ -27,7 +27,12 @@ pub(crate) struct Style {
 }
 
 /// An object.
-pub(crate) fn object(code: u16, resource: Option<&Resource>, document: &Document, style: Style) -> Response<Body> {
+pub(crate) fn object(
+    code: u16,
+    resource: Option<&Resource>,
+    document: &Document,
+    style: Style,
+) -> Response<Body> {
     let transformed = resource.and_then(|resource| transform(resource, document, style, true));
     match transformed {
         Some(value) => self::value(code, &value, style.accepted.format),

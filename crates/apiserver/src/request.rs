@@ -6,43 +6,40 @@ use std::borrow::Cow;
 
 /// The parts of a path and of the method that say what is asked, of which resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RequestInfo {
+pub(crate) struct RequestInfo {
     /// The path as it came.
-    pub path: String,
+    pub(crate) path: String,
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`; for a path that names no
     /// resource, the HTTP method in lower case.
-    pub verb: String,
+    pub(crate) verb: String,
     /// What the path names, if it names a resource.
-    pub resource: Option<ResourcePath>,
+    pub(crate) resource: Option<ResourcePath>,
 }
 
 /// A path below `/api` or `/apis` that names a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ResourcePath {
+pub(crate) struct ResourcePath {
     /// The API group; empty for the core group.
-    pub group: String,
+    pub(crate) group: String,
     /// The version in the group.
-    pub version: String,
+    pub(crate) version: String,
     /// The namespace that the path names. For a namespace itself, its own name.
-    pub namespace: Option<String>,
+    pub(crate) namespace: Option<String>,
     /// The plural name of the resource.
-    pub resource: String,
+    pub(crate) resource: String,
     /// The name of the object.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// What of the object is meant, for instance `status`.
-    pub subresource: Option<String>,
+    pub(crate) subresource: Option<String>,
     /// What follows the subresource, for instance the path to proxy.
-    pub rest: Vec<String>,
+    pub(crate) rest: Vec<String>,
 }
 
 impl RequestInfo {
     /// Reads the method, path and query of a request.
-    pub fn parse(method: &http::Method, path: &str, query: &Query) -> RequestInfo {
-        let mut info = RequestInfo {
-            path: path.to_owned(),
-            verb: method.as_str().to_ascii_lowercase(),
-            resource: None,
-        };
+    pub(crate) fn parse(method: &http::Method, path: &str, query: &Query) -> RequestInfo {
+        let mut info =
+            RequestInfo { path: path.to_owned(), verb: method.as_str().to_ascii_lowercase(), resource: None };
         let parts: Vec<String> =
             path.split('/').filter(|part| !part.is_empty()).map(|part| decode(part).into_owned()).collect();
         let (group, version, mut parts) = match parts.first().map(String::as_str) {
@@ -98,7 +95,7 @@ impl RequestInfo {
 
 impl ResourcePath {
     /// The name that authorization looks at: also the one that a field selector pins.
-    pub fn authorized_name(&self, verb: &str, query: &Query) -> Option<String> {
+    pub(crate) fn authorized_name(&self, verb: &str, query: &Query) -> Option<String> {
         if self.name.is_some() || !matches!(verb, "list" | "watch" | "deletecollection") {
             return self.name.clone();
         }
@@ -113,11 +110,11 @@ impl ResourcePath {
 
 /// The parameters behind the `?`, decoded, in the order they came.
 #[derive(Clone, Debug, Default)]
-pub struct Query(Vec<(String, String)>);
+pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {
     /// Splits a query string. Nothing is refused: what is not well-formed is taken as it stands.
-    pub fn parse(query: Option<&str>) -> Query {
+    pub(crate) fn parse(query: Option<&str>) -> Query {
         let pairs = query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
         Query(
             pairs
@@ -130,22 +127,22 @@ impl Query {
     }
 
     /// The first value of a parameter; `None` if it is not there.
-    pub fn get(&self, key: &str) -> Option<&str> {
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
         self.0.iter().find(|(own, _)| own == key).map(|(_, value)| value.as_str())
     }
 
     /// The first value of a parameter, if it is there and not empty.
-    pub fn filled(&self, key: &str) -> Option<&str> {
+    pub(crate) fn filled(&self, key: &str) -> Option<&str> {
         self.get(key).filter(|value| !value.is_empty())
     }
 
     /// Every value of a parameter, in order.
-    pub fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(own, _)| own == key).map(|(_, value)| value.as_str())
     }
 
     /// A boolean as Kubernetes converts it from a query: there, and neither `false` nor `0`.
-    pub fn flag(&self, key: &str) -> bool {
+    pub(crate) fn flag(&self, key: &str) -> bool {
         self.get(key).is_some_and(|value| !matches!(value.to_ascii_lowercase().as_str(), "false" | "0"))
     }
 }
@@ -199,11 +196,43 @@ mod tests {
             ("GET", "/api/v1/pods?watch=0", "list", None, "pods", None, None),
             ("GET", "/api/v1/watch/namespaces/a/pods", "watch", Some("a"), "pods", None, None),
             ("GET", "/api/v1/namespaces/a", "get", Some("a"), "namespaces", Some("a"), None),
-            ("PUT", "/api/v1/namespaces/a/finalize", "update", Some("a"), "namespaces", Some("a"), Some("finalize")),
+            (
+                "PUT",
+                "/api/v1/namespaces/a/finalize",
+                "update",
+                Some("a"),
+                "namespaces",
+                Some("a"),
+                Some("finalize"),
+            ),
             ("POST", "/api/v1/namespaces/a/pods", "create", Some("a"), "pods", None, None),
-            ("DELETE", "/apis/apps/v1/namespaces/a/deployments", "deletecollection", Some("a"), "deployments", None, None),
-            ("PATCH", "/apis/apps/v1/namespaces/a/deployments/d/scale", "patch", Some("a"), "deployments", Some("d"), Some("scale")),
-            ("GET", "/apis/demo.io/v1/namespaces/status/caches", "list", Some("status"), "caches", None, None),
+            (
+                "DELETE",
+                "/apis/apps/v1/namespaces/a/deployments",
+                "deletecollection",
+                Some("a"),
+                "deployments",
+                None,
+                None,
+            ),
+            (
+                "PATCH",
+                "/apis/apps/v1/namespaces/a/deployments/d/scale",
+                "patch",
+                Some("a"),
+                "deployments",
+                Some("d"),
+                Some("scale"),
+            ),
+            (
+                "GET",
+                "/apis/demo.io/v1/namespaces/status/caches",
+                "list",
+                Some("status"),
+                "caches",
+                None,
+                None,
+            ),
         ];
         for (method, uri, verb, namespace, resource, name, subresource) in table {
             let info = info(method, uri);

@@ -89,7 +89,8 @@ pub(crate) struct Rules {
 impl Resource {
     /// The resource that a table of built-in kinds describes.
     pub(crate) fn built_in(table: &'static builtin::Resource) -> Resource {
-        let owned = |list: &[&'static str]| -> Vec<String> { list.iter().map(|text| (*text).to_owned()).collect() };
+        let owned =
+            |list: &[&'static str]| -> Vec<String> { list.iter().map(|text| (*text).to_owned()).collect() };
         let subresources = table
             .subresources
             .iter()
@@ -219,13 +220,20 @@ impl Rules {
             ),
             create_on_update: matches!(
                 (group, plural),
-                ("coordination.k8s.io", "leases") | ("", "events" | "endpoints") | ("rbac.authorization.k8s.io", _)
+                ("coordination.k8s.io", "leases")
+                    | ("", "events" | "endpoints")
+                    | ("rbac.authorization.k8s.io", _)
             ),
             returns_deleted: group.is_empty()
                 && matches!(
                     plural,
-                    "pods" | "services" | "serviceaccounts" | "persistentvolumes" | "persistentvolumeclaims"
-                        | "podtemplates" | "resourcequotas"
+                    "pods"
+                        | "services"
+                        | "serviceaccounts"
+                        | "persistentvolumes"
+                        | "persistentvolumeclaims"
+                        | "podtemplates"
+                        | "resourcequotas"
                 ),
         }
     }

@@ -20,7 +20,11 @@ impl Selection {
     ///
     /// # Errors
     /// 400 if they cannot be read, or name a field that this resource cannot be selected by.
-    pub(crate) fn parse(resource: &Resource, labels: Option<&str>, fields: Option<&str>) -> Result<Selection, Status> {
+    pub(crate) fn parse(
+        resource: &Resource,
+        labels: Option<&str>,
+        fields: Option<&str>,
+    ) -> Result<Selection, Status> {
         let labels = LabelSelector::parse(labels.unwrap_or_default())
             .map_err(|error| Status::bad_request(format!("unable to parse requirement: {error}")))?;
         let fields = FieldSelector::parse(fields.unwrap_or_default())
@@ -68,7 +72,9 @@ fn text<'a>(value: &'a Value, path: &[String]) -> Cow<'a, str> {
         Some(Value::Bool(flag)) => Cow::Borrowed(if *flag { "true" } else { "false" }),
         Some(Value::Int(number)) => Cow::Owned(number.to_string()),
         // A field that is left out compares as its zero value; booleans are the only kind where that is not "".
-        _ if path.last().is_some_and(|last| last == "unschedulable" || last == "hostNetwork") => Cow::Borrowed("false"),
+        _ if path.last().is_some_and(|last| last == "unschedulable" || last == "hostNetwork") => {
+            Cow::Borrowed("false")
+        }
         _ => Cow::Borrowed(""),
     }
 }

@@ -27,7 +27,7 @@ pub enum StartError {
 }
 
 /// What to start a server with. [`Server::builder`] gives the defaults.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Builder {
     store: Option<Store>,
     history: usize,
@@ -35,6 +35,15 @@ pub struct Builder {
     authorization: Authorization,
     service_accounts: bool,
     service_network: (Ipv4Addr, u32),
+}
+
+impl std::fmt::Debug for Builder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Builder")
+            .field("authorization", &self.authorization)
+            .field("service_network", &self.service_network)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Builder {

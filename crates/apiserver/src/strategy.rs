@@ -23,10 +23,13 @@ pub(crate) fn prepare_create(resource: &Resource, value: &mut Value, now: &str) 
     }
     builtin::prepare_create(&resource.gvk(), value);
     if resource.is("apiregistration.k8s.io", "apiservices") {
-        value.set(&["status"], json!({"conditions": [{
-            "type": "Available", "status": "True", "reason": "Local",
-            "message": "Local APIServices are always available", "lastTransitionTime": now,
-        }]}));
+        value.set(
+            &["status"],
+            json!({"conditions": [{
+                "type": "Available", "status": "True", "reason": "Local",
+                "message": "Local APIServices are always available", "lastTransitionTime": now,
+            }]}),
+        );
     }
 }
 
@@ -103,7 +106,8 @@ fn differs(resource: &Resource, new: &Value, old: &Value) -> bool {
             .into_iter()
             .flat_map(|map| map.iter())
             .filter(|(key, _)| {
-                !matches!(*key, "metadata" | "apiVersion" | "kind") && !(resource.rules.status && *key == "status")
+                !matches!(*key, "metadata" | "apiVersion" | "kind")
+                    && !(resource.rules.status && *key == "status")
             })
             .map(|(key, value)| (key.to_owned(), value.clone()))
             .collect()

@@ -48,7 +48,12 @@ fn success(code: i64) -> Document {
 }
 
 /// Deletes a pod unless that would break a promise about how many of its kind are there.
-fn evict(context: &Context, target: &Target, eviction: Value, options: &WriteOptions) -> Result<Document, Status> {
+fn evict(
+    context: &Context,
+    target: &Target,
+    eviction: Value,
+    options: &WriteOptions,
+) -> Result<Document, Status> {
     let state = &context.state;
     if object::name(&eviction) != target.name {
         return Err(Status::bad_request(format!(
@@ -82,7 +87,9 @@ fn evict(context: &Context, target: &Target, eviction: Value, options: &WriteOpt
                 let message = "Cannot evict pod as it would violate the pod's disruption budget.";
                 return Err(Status::too_many_requests(message, 0).with_cause(
                     "DisruptionBudget",
-                    format!("The disruption budget {name} needs {needs} healthy pods and has {healthy} currently"),
+                    format!(
+                        "The disruption budget {name} needs {needs} healthy pods and has {healthy} currently"
+                    ),
                     "",
                 ));
             }
@@ -121,11 +128,16 @@ pub(crate) fn bind(
     let pod = Target { subresource: Some("binding".into()), ..target.clone() };
     update::change(context, &pod, options, "", Tracking::Update, |current| {
         if object::deletion_timestamp(current).is_some() {
-            return Err(target.conflict(&format!("pod {} is being deleted, cannot be assigned to a host", target.name)));
+            return Err(target
+                .conflict(&format!("pod {} is being deleted, cannot be assigned to a host", target.name)));
         }
         let present = current.str_at(&["spec", "nodeName"]).unwrap_or_default();
         if !present.is_empty() {
-            return Err(target.conflict(&format!("pod {} is already assigned to node {}", target.name, pilothouse_value::field::quote(present))));
+            return Err(target.conflict(&format!(
+                "pod {} is already assigned to node {}",
+                target.name,
+                pilothouse_value::field::quote(present)
+            )));
         }
         let mut pod = current.clone();
         pod.set(&["spec", "nodeName"], node.as_str());

@@ -11,8 +11,7 @@ const EACH: usize = 256;
 pub(crate) fn write(headers: &mut HeaderMap, warnings: &[String]) {
     let total: usize = warnings.iter().map(|warning| warning.chars().count()).sum();
     for warning in warnings {
-        let text: String =
-            if total > TOTAL { warning.chars().take(EACH).collect() } else { warning.clone() };
+        let text: String = if total > TOTAL { warning.chars().take(EACH).collect() } else { warning.clone() };
         let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
         let printable: String = quoted.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         if let Ok(value) = HeaderValue::from_bytes(format!("299 - \"{printable}\"").as_bytes()) {

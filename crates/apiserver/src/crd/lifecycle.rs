@@ -76,7 +76,10 @@ pub(crate) fn prepare_delete(definition: &mut Value, now: &str) {
         definition.set(&["metadata", "finalizers"], finalizers);
     }
     let message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
-    names::set_condition(definition, names::condition("Terminating", "True", "InstanceDeletionPending", message, now));
+    names::set_condition(
+        definition,
+        names::condition("Terminating", "True", "InstanceDeletionPending", message, now),
+    );
 }
 
 /// A definition was written, by a caller that holds the [`lock`]: decides on its names, serves it, and starts its end if
@@ -112,7 +115,9 @@ pub(crate) fn removed(state: &Arc<State>, target: &Target) {
     let snapshot = state.store.snapshot();
     for entry in snapshot.list(&key, None, None) {
         let value = entry.object.value();
-        if value.str_at(&["spec", "group"]) == Some(group) && !object::condition_is_true(value, "NamesAccepted") {
+        if value.str_at(&["spec", "group"]) == Some(group)
+            && !object::condition_is_true(value, "NamesAccepted")
+        {
             if let Some(definition) = settle(state, &entry.name) {
                 serve(state, &entry.name, &definition);
             }
@@ -197,7 +202,13 @@ fn spawn_cleanup(state: &Arc<State>, name: &str) {
 
 /// Deletes the objects of a definition, waits until they are gone, and lets the definition go.
 async fn clean(state: &Arc<State>, name: &str) {
-    set_terminating(state, name, "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress");
+    set_terminating(
+        state,
+        name,
+        "True",
+        "InstanceDeletionInProgress",
+        "CustomResource deletion is in progress",
+    );
     let resource = state.registry.table().any_of(name);
     if let Some(resource) = resource {
         let context = Context::new(state.clone(), User::new("system:apiserver", [MASTERS]), None);
@@ -235,7 +246,10 @@ async fn clean(state: &Arc<State>, name: &str) {
 fn set_terminating(state: &State, name: &str, status: &str, reason: &str, message: &str) {
     let _definitions = state.definitions.lock();
     change(state, name, |definition| {
-        names::set_condition(definition, names::condition("Terminating", status, reason, message, &state.now()));
+        names::set_condition(
+            definition,
+            names::condition("Terminating", status, reason, message, &state.now()),
+        );
         true
     });
 }

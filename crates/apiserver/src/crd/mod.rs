@@ -5,11 +5,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use pilothouse_schema::{Schema, structural};
+use pilothouse_schema::Schema;
 use pilothouse_store::Object;
-use pilothouse_value::field::Path;
 use pilothouse_value::{Value, object};
 
+use crate::kinds;
 use crate::resource::{self, Resource, Rules, Subresource};
 
 pub(crate) mod lifecycle;
@@ -61,14 +61,7 @@ pub(crate) struct ScalePaths {
 impl Custom {
     /// The structural schema of this version. A definition that was accepted has one that can be read.
     pub(crate) fn schema(&self) -> &Schema {
-        self.schema.get_or_init(|| {
-            let value = self.object.value();
-            let version = value.items_at(&["spec", "versions"]).get(self.index);
-            version
-                .and_then(|version| version.at(&["schema", "openAPIV3Schema"]))
-                .and_then(|schema| structural::parse(schema, &Path::root()).ok())
-                .unwrap_or_else(|| Arc::new(Schema::any().clone()))
-        })
+        self.schema.get_or_init(|| kinds::structural(&self.open_api()))
     }
 
     /// Whether another state of the definition has the same versions with the same schemas.
@@ -100,7 +93,9 @@ fn path(text: &str) -> Vec<String> {
 /// `valid_from` is the revision from which on stored objects went through the present schemas.
 pub(crate) fn resources(definition: &Arc<Object>, valid_from: u64) -> Vec<Resource> {
     let value = definition.value();
-    if !object::condition_is_true(&value, "NamesAccepted") && !object::condition_is_true(&value, "Established") {
+    if !object::condition_is_true(&value, "NamesAccepted")
+        && !object::condition_is_true(&value, "Established")
+    {
         return Vec::new();
     }
     let text = |keys: &[&str]| value.str_at(keys).unwrap_or_default().to_owned();

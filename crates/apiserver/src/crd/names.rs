@@ -16,7 +16,9 @@ impl Taken {
     /// Adds the accepted names of a definition.
     pub(crate) fn add(&mut self, definition: &Value) {
         let Some(names) = definition.at(&["status", "acceptedNames"]) else { return };
-        let texts = |keys: &[&str]| keys.iter().filter_map(|key| names.str_at(&[key])).map(str::to_owned).collect::<Vec<_>>();
+        let texts = |keys: &[&str]| {
+            keys.iter().filter_map(|key| names.str_at(&[key])).map(str::to_owned).collect::<Vec<_>>()
+        };
         self.resources.extend(texts(&["plural", "singular"]));
         self.resources
             .extend(names.items_at(&["shortNames"]).iter().filter_map(Value::as_str).map(str::to_owned));

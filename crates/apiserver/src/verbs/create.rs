@@ -50,8 +50,12 @@ pub(crate) fn create_object(
     let state = &context.state;
     let resource = &target.resource;
     if resource.custom.as_ref().is_some_and(|custom| custom.terminating) {
-        return Err(Status::method_not_allowed(&resource.group, &resource.plural, "create"))
-            .map_err(|status| Status { message: "create not allowed while custom resource definition is terminating".into(), ..status });
+        return Err(Status::method_not_allowed(&resource.group, &resource.plural, "create")).map_err(
+            |status| Status {
+                message: "create not allowed while custom resource definition is terminating".into(),
+                ..status
+            },
+        );
     }
     if !object::resource_version(&value).is_empty() {
         // A bare storage error upstream: no reason, code 500.
@@ -68,7 +72,12 @@ pub(crate) fn create_object(
     admission::namespace_accepts(state, target)?;
     strategy::drop_status(resource, &mut value);
     if tracking == Tracking::Update {
-        managed::track(None, &mut value, resource.schema(), &verbs::Writer::of(context, target, options).manager());
+        managed::track(
+            None,
+            &mut value,
+            resource.schema(),
+            &verbs::Writer::of(context, target, options).manager(),
+        );
     }
     value.set(&["metadata", "uid"], uuid::Uuid::new_v4().to_string());
     value.set(&["metadata", "creationTimestamp"], state.now());

@@ -35,7 +35,8 @@ pub(crate) async fn list(context: &Context, target: &Target, options: &ListOptio
         Selection::parse(resource, options.label_selector.as_deref(), options.field_selector.as_deref())?;
     let single_namespace = !resource.namespaced || !target.namespace.is_empty();
     let start = Start::of(context, options, single_namespace, &target.namespace).await?;
-    let namespace = (resource.namespaced && !target.namespace.is_empty()).then_some(target.namespace.as_str());
+    let namespace =
+        (resource.namespaced && !target.namespace.is_empty()).then_some(target.namespace.as_str());
 
     // Any cached state will do for version 0, and a cache gives all of it at once.
     let limit = if options.resource_version.as_deref() == Some("0") { 0 } else { options.limit };
@@ -161,9 +162,8 @@ fn token(version: i64, key: &str) -> String {
 
 fn read_token(text: &str) -> Result<(i64, String), Status> {
     let invalid = |why: &str| Status::bad_request(format!("continue key is not valid: {why}"));
-    let bytes = URL_SAFE_NO_PAD
-        .decode(text.trim_end_matches('='))
-        .map_err(|error| invalid(&error.to_string()))?;
+    let bytes =
+        URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).map_err(|error| invalid(&error.to_string()))?;
     let document = parse::json(&bytes).map_err(|error| invalid(&error.to_string()))?.value;
     if document.str_at(&["v"]) != Some("meta.k8s.io/v1") {
         let version = document.str_at(&["v"]).unwrap_or_default();

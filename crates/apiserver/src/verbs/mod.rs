@@ -68,7 +68,12 @@ pub(crate) fn remove(state: &State, target: &Target, expected: u64, last: &Value
     Ok(outcome)
 }
 
-fn commit(state: &State, target: &Target, expected: Option<u64>, change: Change<'_>) -> Result<Outcome, Status> {
+fn commit(
+    state: &State,
+    target: &Target,
+    expected: Option<u64>,
+    change: Change<'_>,
+) -> Result<Outcome, Status> {
     match state.store.commit(&target.resource.key, &target.namespace, &target.name, expected, change) {
         Ok(object) => Ok(Outcome::Stored(object)),
         Err(Mismatch::Stale { current }) => Ok(Outcome::Stale(current)),

@@ -4,7 +4,6 @@ use pilothouse_merge::{json_patch, managed, merge_patch, strategic};
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::{Status, Value, object};
 
-use crate::document::Document;
 use crate::intake::{self, Incoming};
 use crate::options::{FieldValidation, WriteOptions};
 use crate::resource::Resource;

@@ -16,7 +16,11 @@ const PATIENCE: Duration = Duration::from_secs(3);
 ///
 /// # Errors
 /// 404 if it is not there; 504 if the version is in the future.
-pub(crate) async fn get(context: &Context, target: &Target, version: Option<&str>) -> Result<Document, Status> {
+pub(crate) async fn get(
+    context: &Context,
+    target: &Target,
+    version: Option<&str>,
+) -> Result<Document, Status> {
     let state = &context.state;
     if let Some(version) = parse(version)? {
         reach(state, version).await?;
@@ -67,7 +71,9 @@ pub(crate) async fn reach(state: &State, version: u64) -> Result<(), Status> {
 /// 410 if it has left the history; 504 if it is in the future.
 pub(crate) async fn exactly(state: &State, version: u64) -> Result<Snapshot, Status> {
     reach(state, version).await?;
-    state.store.snapshot_at(version).map_err(|_| Status::expired(format!(
-        "The provided resource version is too old: {version}; hint: list without a resource version"
-    )))
+    state.store.snapshot_at(version).map_err(|_| {
+        Status::expired(format!(
+            "The provided resource version is too old: {version}; hint: list without a resource version"
+        ))
+    })
 }

@@ -92,11 +92,16 @@ fn write(
         }
         let replicas = scale.i64_at(&["spec", "replicas"]).unwrap_or_default();
         if replicas < 0 {
-            return Err(Status::invalid("autoscaling", "Scale", &target.name, &[field::Error::invalid(
-                &Path::new("spec").child("replicas"),
-                replicas,
-                "must be greater than or equal to 0",
-            )]));
+            return Err(Status::invalid(
+                "autoscaling",
+                "Scale",
+                &target.name,
+                &[field::Error::invalid(
+                    &Path::new("spec").child("replicas"),
+                    replicas,
+                    "must be greater than or equal to 0",
+                )],
+            ));
         }
         let mut changed = parent.clone();
         let path = spec_path(resource);
@@ -146,7 +151,12 @@ fn of(resource: &Resource, parent: &Value) -> Result<Value, Status> {
     let (status, selector) = match custom {
         Some(paths) => (
             at(parent, &paths.status_replicas).and_then(Value::as_i64),
-            paths.selector.as_ref().and_then(|path| at(parent, path)).and_then(Value::as_str).map(str::to_owned),
+            paths
+                .selector
+                .as_ref()
+                .and_then(|path| at(parent, path))
+                .and_then(Value::as_str)
+                .map(str::to_owned),
         ),
         None => (
             parent.i64_at(&["status", "replicas"]),

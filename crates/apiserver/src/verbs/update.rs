@@ -156,7 +156,12 @@ fn try_change(
     }
     new.set(&["metadata", "resourceVersion"], object::resource_version(current));
     if tracking == Tracking::Update {
-        managed::track(Some(current), &mut new, resource.schema(), &verbs::Writer::of(context, target, options).manager());
+        managed::track(
+            Some(current),
+            &mut new,
+            resource.schema(),
+            &verbs::Writer::of(context, target, options).manager(),
+        );
     }
     if target.subresource.is_none() {
         admission::mutate_update(context, target, &mut new, current)?;

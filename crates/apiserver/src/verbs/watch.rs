@@ -72,7 +72,11 @@ pub(crate) struct Watch {
 ///
 /// # Errors
 /// 400 for selectors that cannot be read. What is wrong with the version is told as an event.
-pub(crate) async fn watch(context: &Context, target: &Target, options: &WatchOptions) -> Result<Watch, Status> {
+pub(crate) async fn watch(
+    context: &Context,
+    target: &Target,
+    options: &WatchOptions,
+) -> Result<Watch, Status> {
     options.check()?;
     let state = &context.state;
     let resource = &target.resource;

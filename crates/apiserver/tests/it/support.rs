@@ -1,0 +1,110 @@
+//! What the tests share: a server, documents, and HTTP without a socket.
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use pilothouse_apiserver::{Authorization, Body, Client, Gvr, LocalService, Server, User, Value};
+use pilothouse_value::{json, parse};
+use tower::ServiceExt as _;
+
+/// A server with nothing but what every cluster has.
+pub(crate) struct Api {
+    pub(crate) server: Server,
+    pub(crate) client: Client,
+}
+
+/// An answer over HTTP.
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    pub(crate) headers: http::HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        parse::json(self.text.as_bytes()).unwrap().value
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    pub(crate) fn message(&self) -> String {
+        self.json().str_at(&["message"]).unwrap_or_default().to_owned()
+    }
+}
+
+impl Api {
+    pub(crate) fn start() -> Api {
+        Api::with(Server::builder().authorization(Authorization::AlwaysAllow).start().unwrap())
+    }
+
+    pub(crate) fn with(server: Server) -> Api {
+        let client = server.client(User::admin()).with_manager("test");
+        Api { server, client }
+    }
+
+    pub(crate) fn service(&self) -> LocalService {
+        self.server.service(User::admin())
+    }
+
+    /// Sends a request and gives back the response with its stream.
+    pub(crate) async fn open(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Response<Body> {
+        let mut request = Request::builder().method(method).uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Full::new(Bytes::from(body.to_owned()))).unwrap();
+        self.service().oneshot(request).await.unwrap()
+    }
+
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
+        let (parts, body) = self.open(method, path, headers, body).await.into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        Answer {
+            code: parts.status.as_u16(),
+            headers: parts.headers,
+            text: String::from_utf8(bytes.to_vec()).unwrap(),
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], "").await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send("POST", path, &[("content-type", "application/json")], &body.to_json()).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> Answer {
+        self.send("PUT", path, &[("content-type", "application/json")], &body.to_json()).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        self.send("DELETE", path, &[], "").await
+    }
+
+    pub(crate) async fn patch(&self, kind: &str, path: &str, body: &Value) -> Answer {
+        self.send("PATCH", path, &[("content-type", kind)], &body.to_json()).await
+    }
+}
+
+pub(crate) fn config_maps() -> Gvr {
+    Gvr::new("", "v1", "configmaps")
+}
+
+pub(crate) fn config_map(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": "1"}})
+}
