@@ -1,3 +1,6 @@
-//! Room to be opened.
+//! The command `pilothouse`: the bridge between the embedded API and the operators, for people at a terminal.
+
+mod args;
+mod ui;
 
 fn main() {}

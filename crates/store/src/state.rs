@@ -10,7 +10,6 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
 use crate::durable::{Durable, DurableError};
-use crate::snapshot::Table;
 use crate::{Event, EventKind, Expired, Object, ResourceKey, Snapshot, Watcher};
 
 /// How much is remembered.
@@ -174,7 +173,7 @@ impl Store {
             durable.write(resource, &key, revision, (kind != EventKind::Deleted).then(|| object.bytes()))?;
         }
         let mut next = Snapshot { revision, tables: current.tables.clone() };
-        let table = next.tables.entry(resource.clone()).or_insert_with(Table::new);
+        let table = next.tables.entry(resource.clone()).or_default();
         match kind {
             EventKind::Deleted => table.remove(&key),
             _ => table.insert(key.clone(), object.clone()),

@@ -1,0 +1,3 @@
+//! The command and the house it stands in.
+
+mod doors;
