@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Drives a real kubectl through the scenario and compares what it prints with what it prints against a real cluster.
+
+usage: run.py record OUT    runs it on the cluster of KUBECONFIG and writes what was seen to the folder OUT
+       run.py check OUT     runs it on the cluster of KUBECONFIG and compares
+
+What differs between any two runs (ages, uids, names with random parts, addresses) is normalised on both sides.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from steps import STEPS
+
+HERE = Path(__file__).resolve().parent
+RULES = [
+    (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "UID"),
+    (r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z\b", "TIME"),
+    (r"resourceVersion: \"\d+\"", 'resourceVersion: "N"'),
+    (r"\"resourceVersion\": \"\d+\"", '"resourceVersion": "N"'),
+    (r"\bweb-[0-9a-z]{8,10}-[0-9a-z]{5}\b", "web-HASH-RANDOM"),
+    (r"\bweb-[0-9a-z]{8,10}\b", "web-HASH"),
+    (r"pod-template-hash=[0-9a-z]+", "pod-template-hash=HASH"),
+    (r"\bcount-[0-9a-z]{5}\b", "count-RANDOM"),
+    (r"\b(10|127|172|192)\.\d+\.\d+\.\d+\b", "ADDRESS"),
+    (r"(?m)\b\d+(s|ms|m\d+s|m)$", "AGE"),
+    (r"\b\d+(s|m\d+s|m)\b(?=\s|$)", "AGE"),
+    (r"generation: \d+|observedGeneration: \d+|\"generation\": \d+|\"observedGeneration\": \d+", "GENERATION"),
+    (r" +", " "),
+    (r"(?m)[ \t]+$", ""),
+]
+
+
+def normalise(text):
+    for pattern, replacement in RULES:
+        text = re.sub(pattern, replacement, text)
+    return text
+
+
+def run(command):
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=HERE / "scenario", stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
+    )
+    return done.returncode, normalise(done.stdout + done.stderr)
+
+
+def main():
+    mode, folder = sys.argv[1], Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    passed, failed = 0, []
+    for name, command, *code in STEPS:
+        expected = code[0] if code else 0
+        loose, name = name.endswith("!"), name.rstrip("!")
+        try:
+            got, text = run(command)
+        except subprocess.TimeoutExpired:
+            got, text = "none within 120 s", ""
+        path = folder / f"{name}.txt"
+        if mode == "record" and got == expected and not loose:
+            path.write_text(text)
+        problems = []
+        if got != expected:
+            problems.append(f"exit code {got}, expected {expected}:\n{text}")
+        elif mode == "check" and not loose:
+            wanted = path.read_text() if path.exists() else None
+            if wanted is None:
+                problems.append("nothing is recorded for it")
+            elif wanted != text:
+                diff = subprocess.run(["diff", "-u", "--label", "real", "--label", "ours", str(path), "-"], input=text, capture_output=True, text=True)
+                problems.append(diff.stdout)
+        if problems:
+            failed.append(name)
+            print(f"--- {name}: {command}\n" + "\n".join(problems), flush=True)
+        else:
+            passed += 1
+    print(f"{passed} passed, {len(failed)} failed" + (f": {' '.join(failed)}" if failed else ""))
+    sys.exit(1 if failed else 0)
+
+
+main()
