@@ -7,10 +7,13 @@ usage: run.py record OUT    runs it on the cluster of KUBECONFIG and writes what
 What differs between any two runs (ages, uids, names with random parts, addresses) is normalised on both sides.
 """
 
+import atexit
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from steps import STEPS
@@ -49,6 +52,9 @@ def run(command):
 
 def main():
     mode, folder = sys.argv[1], Path(sys.argv[2])
+    # kubectl remembers what a server serves in its home folder; another run's memory must not speak here.
+    os.environ["HOME"] = home = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, home, True)
     folder.mkdir(parents=True, exist_ok=True)
     passed, failed = 0, []
     for name, command, *code in STEPS:
