@@ -10,7 +10,13 @@ use crate::ui::Output;
 
 /// Builds, tests, ships and runs Kubernetes operators, with a real Kubernetes API in every test.
 #[derive(Debug, Parser)]
-#[command(name = "pilothouse", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
+#[command(
+    name = "pilothouse",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -80,7 +80,10 @@ impl Ui {
             self.emit("failed", error);
         } else {
             let name = self.name();
-            self.line(&format!("✗ {name:<NAME_WIDTH$} {}", error.replace('\n', &format!("\n  {:NAME_WIDTH$} ", ""))));
+            self.line(&format!(
+                "✗ {name:<NAME_WIDTH$} {}",
+                error.replace('\n', &format!("\n  {:NAME_WIDTH$} ", ""))
+            ));
         }
         self.step = None;
     }

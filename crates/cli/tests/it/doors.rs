@@ -10,8 +10,14 @@ const DOORS: &[(&str, &[&str])] = &[
     ("pilothouse-schema", &["pilothouse-value"]),
     ("pilothouse-merge", &["pilothouse-value", "pilothouse-schema"]),
     ("pilothouse-store", &["pilothouse-value"]),
-    ("pilothouse-apiserver", &["pilothouse-value", "pilothouse-schema", "pilothouse-merge", "pilothouse-store"]),
-    ("pilothouse-cluster", &["pilothouse-value", "pilothouse-schema", "pilothouse-store", "pilothouse-apiserver"]),
+    (
+        "pilothouse-apiserver",
+        &["pilothouse-value", "pilothouse-schema", "pilothouse-merge", "pilothouse-store"],
+    ),
+    (
+        "pilothouse-cluster",
+        &["pilothouse-value", "pilothouse-schema", "pilothouse-store", "pilothouse-apiserver"],
+    ),
     ("pilothouse-macros", &[]),
     ("pilothouse-runtime", &[]),
     ("pilothouse", &["pilothouse-runtime", "pilothouse-macros"]),
@@ -64,7 +70,12 @@ fn no_room_opens_a_door_that_the_plan_forbids() {
             }
         }
         if API_WING.contains(&room.as_str()) {
-            wrong.extend(OPERATOR_CRATES.iter().filter(|c| uses.contains(**c)).map(|c| format!("{room} must not use {c}")));
+            wrong.extend(
+                OPERATOR_CRATES
+                    .iter()
+                    .filter(|c| uses.contains(**c))
+                    .map(|c| format!("{room} must not use {c}")),
+            );
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
