@@ -21,7 +21,7 @@ class Plain(yaml.SafeLoader):
 
 
 Plain.yaml_implicit_resolvers = {
-    first: [(tag, regexp) for tag, regexp in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    first: [(tag, regexp) for tag, regexp in resolvers if tag not in ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:value")]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 

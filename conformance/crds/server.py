@@ -38,21 +38,24 @@ class Server:
                  f"--service-account-signing-key-file={self.dir}/sa.key", "--disable-admission-plugins=ServiceAccount",
                  "--service-cluster-ip-range=10.0.0.0/24", "--endpoint-reconciler-type=none")
         self.session = requests.Session()
+        self.session.trust_env = False  # no proxy and no CA bundle of the environment
         self.session.verify = False
         self.session.headers["Authorization"] = "Bearer recorder"
-        deadline = time.time() + 60
+        deadline, last = time.time() + 40, None
         while time.time() < deadline:
             try:
-                if self.call("GET", "/readyz").status_code == 200:
+                last = self.call("GET", "/readyz")
+                if last.status_code == 200:
                     return self
-            except requests.ConnectionError:
-                pass
+                last = last.text
+            except requests.ConnectionError as error:
+                last = error
             if any(p.poll() is not None for p in self.processes):
                 break
             time.sleep(0.2)
         log = open(f"{self.dir}/kube-apiserver.log").read()[-2000:]
         self.__exit__()
-        raise SystemExit(f"kube-apiserver did not become ready: {log}")
+        raise SystemExit(f"kube-apiserver did not become ready ({last}): {log}")
 
     def run(self, name, *flags):
         log = open(f"{self.dir}/{name}.log", "w")
@@ -82,13 +85,13 @@ class Server:
         deadline = time.time() + 30
         while time.time() < deadline:
             crd = self.call("GET", f"{path}/{name}").json()
-            if any(c["type"] == "Established" and c["status"] == "True" for c in crd["status"].get("conditions", [])):
+            if any(c["type"] == "Established" and c["status"] == "True" for c in crd["status"].get("conditions") or []):
                 served = all(
                     self.call("GET", f"/apis/{crd['spec']['group']}/{v['name']}/{crd['spec']['names']['plural']}").status_code == 200
                     for v in crd["spec"]["versions"] if v["served"])
                 if served:
                     return response, crd
-            if any(c["type"] == "NamesAccepted" and c["status"] == "False" for c in crd["status"].get("conditions", [])):
+            if any(c["type"] == "NamesAccepted" and c["status"] == "False" for c in crd["status"].get("conditions") or []):
                 return response, crd
             time.sleep(0.1)
         raise SystemExit(f"{name} was not established in 30 s: {crd.get('status')}")

@@ -1,0 +1,75 @@
+//! Filling in defaults. Source: apiextensions `pkg/apiserver/schema/defaulting`.
+
+use pilothouse_value::Value;
+
+use crate::node::{Additional, Schema};
+
+/// Fills in the defaults of `schema`, and removes each null that is no value there.
+///
+/// A null where null is not a value is replaced by the default, or removed with its field if there is none; in lists it
+/// stays. A default is only looked for inside of parents that exist (or that are defaults themselves).
+pub fn default(schema: &Schema, value: &mut Value) {
+    remove_nulls(Some(schema), value);
+    fill(schema, value);
+}
+
+fn remove_nulls(schema: Option<&Schema>, value: &mut Value) {
+    match value {
+        Value::Object(fields) => fields.retain(|key, value| {
+            let child = schema.and_then(|schema| schema.child(key));
+            if value.is_null() && child.is_some_and(|child| !child.nullable() && child.default().is_none()) {
+                return false;
+            }
+            remove_nulls(child, value);
+            true
+        }),
+        Value::Array(items) => {
+            let child = schema.and_then(Schema::items);
+            items.iter_mut().for_each(|item| remove_nulls(child, item));
+        }
+        _ => {}
+    }
+}
+
+fn fill(schema: &Schema, value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, child) in schema.properties().iter() {
+                let child = child.get();
+                let Some(default) = child.default() else { continue };
+                match fields.get(name) {
+                    None => {}
+                    Some(Value::Null) if !child.nullable() => {}
+                    Some(_) => continue,
+                }
+                fields.insert(name, default.clone());
+            }
+            let additional = schema.additional().and_then(Additional::schema);
+            for (key, value) in fields.iter_mut() {
+                if let Some(child) = schema.property(key) {
+                    fill(child, value);
+                } else if let Some(child) = additional {
+                    replace_null(child, value);
+                    fill(child, value);
+                }
+            }
+        }
+        Value::Array(items) => {
+            let Some(child) = schema.items() else { return };
+            for item in items {
+                replace_null(child, item);
+                fill(child, item);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn replace_null(schema: &Schema, value: &mut Value) {
+    if value.is_null()
+        && !schema.nullable()
+        && let Some(default) = schema.default()
+    {
+        *value = default.clone();
+    }
+}

@@ -1,0 +1,429 @@
+//! Validation of a document against a schema, with the errors of a CustomResourceDefinition's validation upstream
+//! (kube-openapi `pkg/validation/validate`, apiextensions `pkg/apiserver/validation` and `schema/listtype`).
+//!
+//! With an old document, errors of parts that did not change are left out (*ratcheting*): whoever tightens a schema
+//! must not make the stored objects unchangeable.
+
+mod number;
+mod ratchet;
+mod sets;
+
+use pilothouse_value::field::{self, Path};
+use pilothouse_value::{Map, Value};
+
+use crate::formats::Format;
+use crate::node::{Constraints, Schema, Type};
+use crate::object_meta;
+use ratchet::Old;
+
+/// All that is wrong with `new` by the schema: first its values, then embedded resources, then the uniqueness in
+/// sets and maps. CEL rules are not evaluated. `path` is where the document stands, the root for a whole object.
+pub fn validate(schema: &Schema, new: &Value, old: Option<&Value>, path: &Path) -> Vec<field::Error> {
+    let mut errors = validate_values(schema, new, old, path);
+    object_meta::validate_embedded(schema, new, path, &mut errors);
+    let mut duplicates = Vec::new();
+    sets::validate(schema, new, path, &mut duplicates);
+    if !duplicates.is_empty() {
+        let mut before = Vec::new();
+        if let Some(old) = old {
+            sets::validate(schema, old, path, &mut before);
+        }
+        // An object that broke these rules already may be changed; it cannot be said which duplicate is new.
+        if before.is_empty() {
+            errors.append(&mut duplicates);
+        }
+    }
+    errors
+}
+
+/// What is wrong with the values alone, as a default is checked.
+pub(crate) fn validate_values(schema: &Schema, new: &Value, old: Option<&Value>, path: &Path) -> Vec<field::Error> {
+    let mut validator = Validator { base: path, name: String::new() };
+    validator.node(schema, new, old.map(|value| Old { value, schema })).errors.into_iter().map(|(_, error)| error).collect()
+}
+
+/// What one node had to say. Of alternatives that all fail, the one with the most matches is reported.
+#[derive(Default)]
+struct Outcome {
+    /// Errors with the text that tells them apart.
+    errors: Vec<(String, field::Error)>,
+    matches: usize,
+}
+
+impl Outcome {
+    fn is_valid(&self) -> bool {
+        self.errors.is_empty()
+    }
+
+    fn add(&mut self, text: String, error: field::Error) {
+        if !self.errors.iter().any(|(known, _)| *known == text) {
+            self.errors.push((text, error));
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.matches += other.matches;
+        for (text, error) in other.errors {
+            self.add(text, error);
+        }
+    }
+}
+
+struct Validator<'a> {
+    base: &'a Path,
+    /// The dotted name of the current value, below `base`.
+    name: String,
+}
+
+impl Validator<'_> {
+    fn path(&self) -> Path {
+        match self.name.trim_start_matches('.') {
+            "" => self.base.clone(),
+            name => self.base.child(name),
+        }
+    }
+
+    fn invalid(&self, out: &mut Outcome, value: Value, text: &str) {
+        let text = format!("{} in body {text}", self.name);
+        out.add(text.clone(), field::Error::invalid(&self.path(), value, text));
+    }
+
+    fn wrong_type(&self, out: &mut Outcome, expected: &str, found: &str) {
+        let text = format!("{} in body must be of type {expected}: {}", self.name, field::quote(found));
+        out.add(text.clone(), field::Error::type_invalid(&self.path(), found, text));
+    }
+
+    /// An error of a whole node, which upstream reports without a path.
+    fn composite(&self, out: &mut Outcome, text: &str) {
+        let text = format!("{} {text}", field::quote(&self.name));
+        out.add(text.clone(), field::Error::invalid(self.base, "", text));
+    }
+
+    /// Runs `check` for a child whose name has `suffix`.
+    fn within<T>(&mut self, suffix: std::fmt::Arguments<'_>, check: impl FnOnce(&mut Self) -> T) -> T {
+        let length = self.name.len();
+        self.name.push_str(&suffix.to_string());
+        let result = check(self);
+        self.name.truncate(length);
+        result
+    }
+
+    /// A value of its own: what did not change is not reported.
+    fn node(&mut self, schema: &Schema, value: &Value, old: Option<Old<'_>>) -> Outcome {
+        let mut out = self.check(schema, value, old);
+        if !out.is_valid() && old.is_some_and(|old| ratchet::same(old.schema, value, old.value)) {
+            out.errors.clear();
+        }
+        out
+    }
+
+    fn check(&mut self, schema: &Schema, value: &Value, old: Option<Old<'_>>) -> Outcome {
+        let constraints = schema.constraints();
+        let format = Format::of(schema);
+        let mut out = Outcome::default();
+        if value.is_null() {
+            self.check_null(schema, &mut out);
+            self.check_enumeration(constraints, value, &mut out);
+            return out;
+        }
+        if has_type(schema) || format.is_some() {
+            self.check_type(schema, format, value, &mut out);
+            out.matches += 1;
+        }
+        let junctors = self.check_junctors(constraints, value, old);
+        out.merge(junctors);
+        out.matches += 1;
+        match value {
+            Value::String(text) => {
+                self.check_string(constraints, text, &mut out);
+                out.matches += 1;
+                if let Some(format) = format.filter(|format| format.is_of_strings()) {
+                    if !format.accepts(text) {
+                        let expected = schema.format().unwrap_or_default();
+                        let message =
+                            format!("{} in body must be of type {expected}: {}", self.name, field::quote(text));
+                        let error = field::Error::type_invalid(&self.path(), text.as_str(), message.clone());
+                        out.add(message, error);
+                    }
+                    out.matches += 1;
+                }
+            }
+            Value::Int(_) | Value::Float(_) => {
+                self.check_number(schema, format, value, &mut out);
+                out.matches += 2;
+            }
+            Value::Array(items) => {
+                let found = self.check_array(schema, items, old);
+                out.merge(found);
+                out.matches += 2;
+            }
+            _ => {}
+        }
+        self.check_enumeration(constraints, value, &mut out);
+        out.matches += 1;
+        if let Value::Object(fields) = value {
+            let found = self.check_object(schema, fields, old);
+            out.merge(found);
+            out.matches += 1;
+        }
+        out.matches += 1;
+        out
+    }
+
+    fn check_null(&self, schema: &Schema, out: &mut Outcome) {
+        if has_type(schema) && !schema.nullable {
+            self.wrong_type(out, &type_names(schema), "null");
+        } else {
+            out.matches += 1;
+        }
+    }
+
+    fn check_type(&self, schema: &Schema, format: Option<Format>, value: &Value, out: &mut Outcome) {
+        let (found, found_format) = match value {
+            Value::Null => return,
+            Value::Bool(_) => (Type::Boolean, ""),
+            Value::Int(_) => (Type::Integer, "int64"),
+            Value::Float(_) => (Type::Number, "float64"),
+            Value::String(_) => (Type::String, ""),
+            Value::Array(_) => (Type::Array, ""),
+            Value::Object(_) => (Type::Object, ""),
+        };
+        let fits = allows_type(schema, found)
+            || matches!(value, Value::Float(f) if allows_type(schema, Type::Integer) && number::is_whole(*f))
+            || (found == Type::Integer && allows_type(schema, Type::Number));
+        let is_text_or_list = matches!(value, Value::String(_) | Value::Array(_));
+        let is_numeric = allows_type(schema, Type::Number) || allows_type(schema, Type::Integer);
+        match format {
+            Some(_) if !is_text_or_list && !fits => {
+                self.wrong_type(out, schema.format().unwrap_or_default(), found_format);
+            }
+            // Upstream leaves strings with a format to the format, and lists with them.
+            Some(_) if is_text_or_list && !is_numeric => out.matches += 1,
+            _ if fits => out.matches += 1,
+            _ => self.wrong_type(out, &type_names(schema), found.as_str()),
+        }
+    }
+
+    fn check_enumeration(&self, constraints: &Constraints, value: &Value, out: &mut Outcome) {
+        let allowed = &constraints.enumeration;
+        if allowed.is_empty() || allowed.iter().any(|one| is_enumerated(value, one)) {
+            return;
+        }
+        let names: Vec<String> = allowed
+            .iter()
+            .map(|one| match one {
+                Value::String(text) => text.clone(),
+                other => other.to_json(),
+            })
+            .collect();
+        let error = field::Error::unsupported(&self.path(), value.clone(), names.iter().map(String::as_str));
+        out.add(format!("{} in body should be one of", self.name), error);
+    }
+
+    fn check_string(&self, constraints: &Constraints, text: &str, out: &mut Outcome) {
+        // As upstream, only the first of these is reported.
+        let length = || i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
+        if let Some(max) = constraints.max_length.filter(|max| length() > *max) {
+            let message = format!("{} in body should be at most {max} chars long", self.name);
+            let error = field::Error::too_long(&self.path(), usize::try_from(max).unwrap_or_default());
+            out.add(message, error);
+        } else if let Some(min) = constraints.min_length.filter(|min| length() < *min) {
+            self.invalid(out, text.into(), &format!("should be at least {min} chars long"));
+        } else if let Some(pattern) = constraints.pattern.as_ref().filter(|pattern| !pattern.is_match(text)) {
+            self.invalid(out, text.into(), &format!("should match '{}'", pattern.as_str()));
+        }
+    }
+
+    fn check_number(&self, schema: &Schema, format: Option<Format>, value: &Value, out: &mut Outcome) {
+        for problem in number::problems(schema, format, value, &self.name) {
+            match problem {
+                number::Problem::Limit(text) => self.invalid(out, value.clone(), &text),
+                number::Problem::Factor(factor) => {
+                    let text = format!("factor MultipleOf declared for {} must be positive: {}", self.name, number::go(factor));
+                    out.add(text.clone(), field::Error::invalid(&self.path(), number::shortest(factor), text));
+                }
+                number::Problem::Range(text) => {
+                    out.add(text.clone(), field::Error::invalid(self.base, "", text));
+                }
+            }
+        }
+    }
+
+    fn check_array(&mut self, schema: &Schema, items: &[Value], old: Option<Old<'_>>) -> Outcome {
+        let constraints = schema.constraints();
+        let mut out = Outcome::default();
+        if let Some(item_schema) = schema.items() {
+            let correlation = old.and_then(Old::elements);
+            for (index, item) in items.iter().enumerate() {
+                let old = correlation.as_ref().and_then(|old| old.find(item));
+                let found = self.within(format_args!("[{index}]"), |inner| inner.node(item_schema, item, old));
+                out.merge(found);
+            }
+        }
+        let count = i64::try_from(items.len()).unwrap_or(i64::MAX);
+        if let Some(min) = constraints.min_items.filter(|min| count < *min) {
+            self.invalid(&mut out, count.into(), &format!("should have at least {min} items"));
+        }
+        if let Some(max) = constraints.max_items.filter(|max| count > *max) {
+            let message = format!("{} in body should have at most {max} items", self.name);
+            let max = usize::try_from(max).unwrap_or_default();
+            out.add(message, field::Error::too_many(&self.path(), items.len(), max));
+        }
+        if constraints.unique_items && items.iter().enumerate().any(|(at, item)| items.iter().take(at).any(|one| one == item)) {
+            self.invalid(&mut out, "".into(), "shouldn't contain duplicates");
+        }
+        out
+    }
+
+    fn check_object(&mut self, schema: &Schema, fields: &Map, old: Option<Old<'_>>) -> Outcome {
+        let constraints = schema.constraints();
+        let mut out = Outcome::default();
+        let count = i64::try_from(fields.len()).unwrap_or(i64::MAX);
+        if let Some(min) = constraints.min_properties.filter(|min| count < *min) {
+            self.invalid(&mut out, count.into(), &format!("should have at least {min} properties"));
+        }
+        if let Some(max) = constraints.max_properties.filter(|max| count > *max) {
+            let message = format!("{} in body should have at most {max} properties", self.name);
+            let max = usize::try_from(max).unwrap_or_default();
+            out.add(message, field::Error::too_many(&self.path(), fields.len(), max));
+        }
+        if let Some(additional) = schema.additional() {
+            for (key, value) in fields.iter().filter(|(key, _)| schema.property(key).is_none()) {
+                if !additional.allows() {
+                    let text = format!("{}.{key} in body is a forbidden property", self.name);
+                    out.add(text.clone(), field::Error::invalid(&self.path(), key, text));
+                } else if let Some(value_schema) = additional.schema() {
+                    let old = self.old_field(old, key);
+                    let found = self.within(format_args!(".{key}"), |inner| inner.node(value_schema, value, old));
+                    out.merge(found);
+                }
+            }
+        }
+        for (key, value) in fields.iter() {
+            let Some(property) = schema.property(key) else { continue };
+            let old = self.old_field(old, key);
+            let dot = if self.name.is_empty() { "" } else { "." };
+            let found = self.within(format_args!("{dot}{key}"), |inner| inner.node(property, value, old));
+            out.merge(found);
+        }
+        for key in schema.required().iter().filter(|key| !fields.contains_key(key)) {
+            let found = self.within(format_args!(".{key}"), |inner| {
+                (format!("{} in body is required", inner.name), field::Error::required(&inner.path(), ""))
+            });
+            out.add(found.0, found.1);
+        }
+        out
+    }
+
+    fn old_field<'o>(&self, old: Option<Old<'o>>, key: &str) -> Option<Old<'o>> {
+        // Versions of one object differ in these without a change that anyone made.
+        if self.name.is_empty() && matches!(key, "apiVersion" | "kind") {
+            return None;
+        }
+        old.and_then(|old| old.field(key))
+    }
+
+    fn check_junctors(&mut self, constraints: &Constraints, value: &Value, old: Option<Old<'_>>) -> Outcome {
+        let mut out = Outcome { matches: 1, ..Outcome::default() };
+        if !constraints.any_of.is_empty() {
+            let mut best: Option<Outcome> = None;
+            let mut success = None;
+            for alternative in &constraints.any_of {
+                let found = self.check(alternative, value, old);
+                if found.is_valid() {
+                    success = Some(found);
+                    break;
+                }
+                keep_better(&mut best, found);
+            }
+            if success.is_none() {
+                self.composite(&mut out, "must validate at least one schema (anyOf)");
+            }
+            if let Some(found) = success.or(best) {
+                out.merge(found);
+            }
+        }
+        if !constraints.one_of.is_empty() {
+            let mut best: Option<Outcome> = None;
+            let mut success = None;
+            let mut valid = 0_usize;
+            for alternative in &constraints.one_of {
+                let found = self.check(alternative, value, old);
+                if found.is_valid() {
+                    valid += 1;
+                    success.get_or_insert(found);
+                } else if valid == 0 {
+                    keep_better(&mut best, found);
+                }
+            }
+            match (valid, success, best) {
+                (1, Some(found), _) => out.merge(found),
+                (0, _, best) => {
+                    self.composite(&mut out, "must validate one and only one schema (oneOf). Found none valid");
+                    if let Some(found) = best {
+                        out.merge(found);
+                    }
+                }
+                _ => self.composite(
+                    &mut out,
+                    &format!("must validate one and only one schema (oneOf). Found {valid} valid alternatives"),
+                ),
+            }
+        }
+        if !constraints.all_of.is_empty() {
+            let mut valid = 0_usize;
+            for one in &constraints.all_of {
+                let found = self.check(one, value, old);
+                valid += usize::from(found.is_valid());
+                out.merge(found);
+            }
+            if valid != constraints.all_of.len() {
+                let none = if valid == 0 { ". None validated" } else { "" };
+                self.composite(&mut out, &format!("must validate all the schemas (allOf){none}"));
+            }
+        }
+        if let Some(not) = &constraints.not
+            && self.check(not, value, old).is_valid()
+        {
+            self.composite(&mut out, "must not validate the schema (not)");
+        }
+        out
+    }
+}
+
+fn keep_better(best: &mut Option<Outcome>, found: Outcome) {
+    if best.as_ref().is_none_or(|best| found.matches > best.matches) {
+        *best = Some(found);
+    }
+}
+
+fn has_type(schema: &Schema) -> bool {
+    schema.int_or_string || schema.kind.is_some()
+}
+
+fn allows_type(schema: &Schema, kind: Type) -> bool {
+    if schema.int_or_string {
+        matches!(kind, Type::Integer | Type::String)
+    } else {
+        schema.kind == Some(kind)
+    }
+}
+
+fn type_names(schema: &Schema) -> String {
+    if schema.int_or_string {
+        return "integer,string".to_owned();
+    }
+    schema.kind.map(|kind| kind.as_str().to_owned()).unwrap_or_default()
+}
+
+/// Whether a value is one of an enumeration. Go converts numbers to the type of the enumerated one first.
+fn is_enumerated(value: &Value, one: &Value) -> bool {
+    match (value, one) {
+        (Value::Null, _) | (_, Value::Null) => false,
+        #[expect(clippy::cast_possible_truncation, reason = "Go converts so, and the result is compared as Go compares it")]
+        (Value::Float(value), Value::Int(one)) => *value as i64 == *one,
+        #[expect(clippy::cast_precision_loss, reason = "Go converts so, and the result is compared as Go compares it")]
+        (Value::Int(value), Value::Float(one)) => *value as f64 == *one,
+        (value, one) => value == one,
+    }
+}
