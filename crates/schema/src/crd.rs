@@ -24,7 +24,8 @@ pub use scale::validate as validate_scale;
 /// Fills in what a CRD leaves to the server: names, conversion, and the first of `status.storedVersions`.
 pub fn default(crd: &mut Value) {
     let kind = crd.str_at(&["spec", "names", "kind"]).unwrap_or_default().to_owned();
-    let is_absent = |crd: &Value, key: &str| crd.str_at(&["spec", "names", key]).unwrap_or_default().is_empty();
+    let is_absent =
+        |crd: &Value, key: &str| crd.str_at(&["spec", "names", key]).unwrap_or_default().is_empty();
     if !kind.is_empty() {
         if is_absent(crd, "singular") {
             crd.set(&["spec", "names", "singular"], kind.to_lowercase());
@@ -50,7 +51,8 @@ pub fn default(crd: &mut Value) {
 /// The name of the version that objects are stored in.
 pub fn storage_version(crd: &Value) -> Option<&str> {
     let versions = crd.items_at(&["spec", "versions"]);
-    let storage = versions.iter().find(|version| version.at(&["storage"]).and_then(Value::as_bool) == Some(true))?;
+    let storage =
+        versions.iter().find(|version| version.at(&["storage"]).and_then(Value::as_bool) == Some(true))?;
     storage.str_at(&["name"])
 }
 
@@ -73,10 +75,15 @@ pub fn validate(crd: &Value, old: Option<&Value>) -> Vec<field::Error> {
     }
     spec::validate(crd, old, &mut errors);
     let path = Path::new("status");
-    spec::validate_names(Props(crd.at(&["status", "acceptedNames"]).unwrap_or(&Value::Null)), &path.child("acceptedNames"), &mut errors);
+    spec::validate_names(
+        Props(crd.at(&["status", "acceptedNames"]).unwrap_or(&Value::Null)),
+        &path.child("acceptedNames"),
+        &mut errors,
+    );
     validate_stored_versions(crd, &path.child("storedVersions"), &mut errors);
     validate_approval(crd, old, &mut errors);
-    let preserves = |crd: &Value| crd.at(&["spec", "preserveUnknownFields"]).and_then(Value::as_bool) == Some(true);
+    let preserves =
+        |crd: &Value| crd.at(&["spec", "preserveUnknownFields"]).and_then(Value::as_bool) == Some(true);
     if preserves(crd) && !old.is_some_and(preserves) {
         let detail = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
         errors.push(field::Error::invalid(&Path::new("spec").child("preserveUnknownFields"), true, detail));
@@ -154,7 +161,11 @@ fn validate_stored_versions(crd: &Value, path: &Path, errors: &mut Vec<field::Er
         let name = version.str_at(&["name"]).unwrap_or_default();
         let is_storage = version.at(&["storage"]).and_then(Value::as_bool) == Some(true);
         if is_storage && !stored.iter().any(|one| one.as_str() == Some(name)) {
-            errors.push(field::Error::invalid(path, stored.to_vec(), format!("must have the storage version {name}")));
+            errors.push(field::Error::invalid(
+                path,
+                stored.to_vec(),
+                format!("must have the storage version {name}"),
+            ));
         }
     }
     for (index, name) in stored.iter().enumerate() {
@@ -195,10 +206,16 @@ pub enum Approval {
 pub fn approval(crd: &Value) -> (Approval, String) {
     let annotation = object::annotation(crd, APPROVED).unwrap_or_default();
     let has_host = annotation.split_once("://").is_some_and(|(scheme, rest)| {
-        !scheme.is_empty() && !rest.is_empty() && !rest.starts_with('/') && formats::Format::Uri.accepts(annotation)
+        !scheme.is_empty()
+            && !rest.is_empty()
+            && !rest.starts_with('/')
+            && formats::Format::Uri.accepts(annotation)
     });
     if annotation.is_empty() {
-        (Approval::Missing, format!("protected groups must have approval annotation \"{APPROVED}\", {POLICY}"))
+        (
+            Approval::Missing,
+            format!("protected groups must have approval annotation \"{APPROVED}\", {POLICY}"),
+        )
     } else if annotation.starts_with("unapproved") {
         (Approval::Bypassed, format!("not approved: {}", field::quote(annotation)))
     } else if has_host {

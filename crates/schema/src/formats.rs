@@ -144,7 +144,8 @@ pub(crate) fn is_unrecognized(kind: &str, format: &str) -> bool {
     }
 }
 
-static SSN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("^[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}$").ok());
+static SSN: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new("^[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}$").ok());
 static RGB: LazyLock<Option<Regex>> = LazyLock::new(|| {
     const SPACE: &str = r"[\t\n\x0C\r ]*";
     const NUMBER: &str = "(?:0|[1-9][0-9]?|1[0-9][0-9]?|2[0-4][0-9]|25[0-5])";

@@ -4,11 +4,22 @@
 //! is a function of documents.
 
 pub mod builtin;
+pub mod crd;
+mod default;
+mod formats;
 pub mod jsonpath;
 pub mod node;
+mod object_meta;
 pub mod pattern;
 pub mod proto;
+mod prune;
+pub mod structural;
 pub mod table;
+mod validate;
+
+pub use default::default;
+pub use prune::prune;
+pub use validate::validate;
 
 pub use node::{
     Additional, Child, Constraints, ListType, MapType, Patch, Properties, Rule, Schema, Text, Type,

@@ -63,7 +63,8 @@ fn list(items: Schema) -> Schema {
 }
 
 fn object<const N: usize>(fields: [(&'static str, Schema); N]) -> Schema {
-    let properties: Properties = fields.into_iter().map(|(name, schema)| (name.into(), Child::from(schema))).collect();
+    let properties: Properties =
+        fields.into_iter().map(|(name, schema)| (name.into(), Child::from(schema))).collect();
     Schema { kind: Some(Type::Object), properties, ..Default::default() }
 }
 
@@ -170,7 +171,8 @@ pub(crate) fn validate_resource(fields: &Map, path: &Path, errors: &mut Vec<fiel
         Some(Value::String(text)) => {
             let problems = names::dns1035_label(&text.to_lowercase());
             if !problems.is_empty() {
-                let detail = format!("may have mixed case, but should otherwise match: {}", problems.join(","));
+                let detail =
+                    format!("may have mixed case, but should otherwise match: {}", problems.join(","));
                 errors.push(field::Error::invalid(&at, text.as_str(), detail));
             }
         }
@@ -187,23 +189,31 @@ fn validate_metadata(metadata: &Map, path: &Path, errors: &mut Vec<field::Error>
         let name = text(key);
         if !name.is_empty() {
             let problems = names::path_segment(name);
-            errors.extend(problems.into_iter().map(|detail| field::Error::invalid(&path.child(key), name, detail)));
+            errors.extend(
+                problems.into_iter().map(|detail| field::Error::invalid(&path.child(key), name, detail)),
+            );
         }
     }
     let namespace = text("namespace");
     if !namespace.is_empty() {
         let problems = names::dns1123_label(namespace);
         errors.extend(
-            problems.into_iter().map(|detail| field::Error::invalid(&path.child("namespace"), namespace, detail)),
+            problems
+                .into_iter()
+                .map(|detail| field::Error::invalid(&path.child("namespace"), namespace, detail)),
         );
     }
     let empty = Map::new();
     let map = |key: &str| metadata.get(key).and_then(Value::as_object).unwrap_or(&empty);
     let at = path.child("labels");
     for (key, value) in map("labels").iter() {
-        errors.extend(names::qualified_name(key).into_iter().map(|detail| field::Error::invalid(&at, key, detail)));
+        errors.extend(
+            names::qualified_name(key).into_iter().map(|detail| field::Error::invalid(&at, key, detail)),
+        );
         let value = value.as_str().unwrap_or_default();
-        errors.extend(names::label_value(value).into_iter().map(|detail| field::Error::invalid(&at, value, detail)));
+        errors.extend(
+            names::label_value(value).into_iter().map(|detail| field::Error::invalid(&at, value, detail)),
+        );
     }
     let at = path.child("annotations");
     let mut size = 0;

@@ -64,7 +64,9 @@ impl Pruner {
                         return true;
                     }
                     if let Some(property) = schema.and_then(|schema| schema.property(key)) {
-                        self.within(key, |inner| inner.prune(Some(property), property.embedded_resource, value));
+                        self.within(key, |inner| {
+                            inner.prune(Some(property), property.embedded_resource, value)
+                        });
                         return true;
                     }
                     if let Some(additional) = schema.and_then(Schema::additional) {
@@ -99,7 +101,9 @@ impl Pruner {
                         continue;
                     }
                     if let Some(property) = schema.property(key) {
-                        self.within(key, |inner| inner.prune(Some(property), property.embedded_resource, value));
+                        self.within(key, |inner| {
+                            inner.prune(Some(property), property.embedded_resource, value)
+                        });
                     } else if let Some(additional) = schema.additional() {
                         let child = additional.schema();
                         let is_resource = child.is_some_and(Schema::is_embedded_resource);
@@ -128,7 +132,8 @@ impl Pruner {
                     });
                 }
                 for (key, value) in fields.iter_mut() {
-                    let child = schema.property(key).or_else(|| schema.additional().and_then(Additional::schema));
+                    let child =
+                        schema.property(key).or_else(|| schema.additional().and_then(Additional::schema));
                     if let Some(child) = child {
                         self.within(key, |inner| inner.metadata(child, child.embedded_resource, value));
                     }

@@ -51,13 +51,19 @@ impl Default for Strictness {
 impl Strictness {
     /// What an old schema allows: each rule that it keeps is required of the new one too.
     pub(crate) fn of_old(schemas: &[&Value]) -> Self {
-        let none = |test: &mut dyn FnMut(Props<'_>) -> bool| !schemas.iter().any(|schema| Props(schema).any(&mut |props| test(props)));
+        let none = |test: &mut dyn FnMut(Props<'_>) -> bool| {
+            !schemas.iter().any(|schema| Props(schema).any(&mut |props| test(props)))
+        };
         Self {
-            structural: schemas.iter().all(|schema| rules::structural(Props(schema), &Path::root()).is_empty()),
+            structural: schemas
+                .iter()
+                .all(|schema| rules::structural(Props(schema), &Path::root()).is_empty()),
             pruned_defaults: schemas.iter().all(|schema| defaults::are_pruned(&build(Props(schema)))),
             atomic_sets: none(&mut |props| openapi::has_set_of_granular_items(props)),
             map_keys: none(&mut |props| !openapi::map_keys(props, &Path::root()).is_empty()),
-            types: none(&mut |props| props.some_text("type").is_some_and(|kind| crate::node::Type::parse(kind).is_none())),
+            types: none(&mut |props| {
+                props.some_text("type").is_some_and(|kind| crate::node::Type::parse(kind).is_none())
+            }),
         }
     }
 }

@@ -37,9 +37,19 @@ pub fn validate(schema: &Schema, new: &Value, old: Option<&Value>, path: &Path) 
 }
 
 /// What is wrong with the values alone, as a default is checked.
-pub(crate) fn validate_values(schema: &Schema, new: &Value, old: Option<&Value>, path: &Path) -> Vec<field::Error> {
+pub(crate) fn validate_values(
+    schema: &Schema,
+    new: &Value,
+    old: Option<&Value>,
+    path: &Path,
+) -> Vec<field::Error> {
     let mut validator = Validator { base: path, name: String::new() };
-    validator.node(schema, new, old.map(|value| Old { value, schema })).errors.into_iter().map(|(_, error)| error).collect()
+    validator
+        .node(schema, new, old.map(|value| Old { value, schema }))
+        .errors
+        .into_iter()
+        .map(|(_, error)| error)
+        .collect()
 }
 
 /// What one node had to say. Of alternatives that all fail, the one with the most matches is reported.
@@ -140,8 +150,11 @@ impl Validator<'_> {
                 if let Some(format) = format.filter(|format| format.is_of_strings()) {
                     if !format.accepts(text) {
                         let expected = schema.format().unwrap_or_default();
-                        let message =
-                            format!("{} in body must be of type {expected}: {}", self.name, field::quote(text));
+                        let message = format!(
+                            "{} in body must be of type {expected}: {}",
+                            self.name,
+                            field::quote(text)
+                        );
                         let error = field::Error::type_invalid(&self.path(), text.as_str(), message.clone());
                         out.add(message, error);
                     }
@@ -239,8 +252,15 @@ impl Validator<'_> {
             match problem {
                 number::Problem::Limit(text) => self.invalid(out, value.clone(), &text),
                 number::Problem::Factor(factor) => {
-                    let text = format!("factor MultipleOf declared for {} must be positive: {}", self.name, number::go(factor));
-                    out.add(text.clone(), field::Error::invalid(&self.path(), number::shortest(factor), text));
+                    let text = format!(
+                        "factor MultipleOf declared for {} must be positive: {}",
+                        self.name,
+                        number::go(factor)
+                    );
+                    out.add(
+                        text.clone(),
+                        field::Error::invalid(&self.path(), number::shortest(factor), text),
+                    );
                 }
                 number::Problem::Range(text) => {
                     out.add(text.clone(), field::Error::invalid(self.base, "", text));
@@ -256,7 +276,8 @@ impl Validator<'_> {
             let correlation = old.and_then(Old::elements);
             for (index, item) in items.iter().enumerate() {
                 let old = correlation.as_ref().and_then(|old| old.find(item));
-                let found = self.within(format_args!("[{index}]"), |inner| inner.node(item_schema, item, old));
+                let found =
+                    self.within(format_args!("[{index}]"), |inner| inner.node(item_schema, item, old));
                 out.merge(found);
             }
         }
@@ -269,7 +290,9 @@ impl Validator<'_> {
             let max = usize::try_from(max).unwrap_or_default();
             out.add(message, field::Error::too_many(&self.path(), items.len(), max));
         }
-        if constraints.unique_items && items.iter().enumerate().any(|(at, item)| items.iter().take(at).any(|one| one == item)) {
+        if constraints.unique_items
+            && items.iter().enumerate().any(|(at, item)| items.iter().take(at).any(|one| one == item))
+        {
             self.invalid(&mut out, "".into(), "shouldn't contain duplicates");
         }
         out
@@ -294,7 +317,8 @@ impl Validator<'_> {
                     out.add(text.clone(), field::Error::invalid(&self.path(), key, text));
                 } else if let Some(value_schema) = additional.schema() {
                     let old = self.old_field(old, key);
-                    let found = self.within(format_args!(".{key}"), |inner| inner.node(value_schema, value, old));
+                    let found =
+                        self.within(format_args!(".{key}"), |inner| inner.node(value_schema, value, old));
                     out.merge(found);
                 }
             }
@@ -359,14 +383,19 @@ impl Validator<'_> {
             match (valid, success, best) {
                 (1, Some(found), _) => out.merge(found),
                 (0, _, best) => {
-                    self.composite(&mut out, "must validate one and only one schema (oneOf). Found none valid");
+                    self.composite(
+                        &mut out,
+                        "must validate one and only one schema (oneOf). Found none valid",
+                    );
                     if let Some(found) = best {
                         out.merge(found);
                     }
                 }
                 _ => self.composite(
                     &mut out,
-                    &format!("must validate one and only one schema (oneOf). Found {valid} valid alternatives"),
+                    &format!(
+                        "must validate one and only one schema (oneOf). Found {valid} valid alternatives"
+                    ),
                 ),
             }
         }
@@ -420,9 +449,15 @@ fn type_names(schema: &Schema) -> String {
 fn is_enumerated(value: &Value, one: &Value) -> bool {
     match (value, one) {
         (Value::Null, _) | (_, Value::Null) => false,
-        #[expect(clippy::cast_possible_truncation, reason = "Go converts so, and the result is compared as Go compares it")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "Go converts so, and the result is compared as Go compares it"
+        )]
         (Value::Float(value), Value::Int(one)) => *value as i64 == *one,
-        #[expect(clippy::cast_precision_loss, reason = "Go converts so, and the result is compared as Go compares it")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "Go converts so, and the result is compared as Go compares it"
+        )]
         (Value::Int(value), Value::Float(one)) => *value as f64 == *one,
         (value, one) => value == one,
     }

@@ -9,7 +9,12 @@ use crate::structural::props::Props;
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 
 /// Adds what is wrong. `require_known_review` is off when the stored CRD names no known version either.
-pub(super) fn validate(props: Props<'_>, path: &Path, require_known_review: bool, errors: &mut Vec<field::Error>) {
+pub(super) fn validate(
+    props: Props<'_>,
+    path: &Path,
+    require_known_review: bool,
+    errors: &mut Vec<field::Error>,
+) {
     let strategy = props.text("strategy");
     match strategy {
         "" => errors.push(field::Error::required(&path.child("strategy"), "")),
@@ -44,7 +49,10 @@ pub(super) fn validate(props: Props<'_>, path: &Path, require_known_review: bool
 
 /// Whether a CRD may be held to name a known review version: it does already, or it names none.
 pub(super) fn names_known_review(conversion: Props<'_>) -> bool {
-    let reviews = conversion.child("webhook").map(|webhook| webhook.values("conversionReviewVersions")).unwrap_or_default();
+    let reviews = conversion
+        .child("webhook")
+        .map(|webhook| webhook.values("conversionReviewVersions"))
+        .unwrap_or_default();
     reviews.is_empty() || reviews.iter().any(is_known)
 }
 
@@ -64,7 +72,9 @@ fn validate_reviews(versions: &[Value], path: &Path, require_known: bool, errors
             errors.push(field::Error::invalid(&at, name, "duplicate version"));
             continue;
         }
-        errors.extend(names::dns1035_label(name).into_iter().map(|detail| field::Error::invalid(&at, name, detail)));
+        errors.extend(
+            names::dns1035_label(name).into_iter().map(|detail| field::Error::invalid(&at, name, detail)),
+        );
     }
     if require_known && !versions.iter().any(is_known) {
         let detail = format!("must include at least one of {}", REVIEW_VERSIONS.join(", "));
@@ -85,7 +95,11 @@ fn validate_url(url: &str, path: &Path, errors: &mut Vec<field::Error>) {
     let authority = rest.split('/').next().unwrap_or_default();
     let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
     if scheme != "https" {
-        errors.push(field::Error::invalid(path, scheme, format!("'https' is the only allowed URL scheme{FORM}")));
+        errors.push(field::Error::invalid(
+            path,
+            scheme,
+            format!("'https' is the only allowed URL scheme{FORM}"),
+        ));
     }
     if host.is_empty() {
         errors.push(field::Error::invalid(path, "", format!("host must be specified{FORM}")));

@@ -8,7 +8,8 @@ use pilothouse_value::field::{self, Path};
 /// status only the status is looked at.
 pub fn validate(scale: &Value, object: &Value, only_status: bool) -> Vec<field::Error> {
     let mut errors = Vec::new();
-    let keys: &[&str] = if only_status { &["statusReplicasPath"] } else { &["specReplicasPath", "statusReplicasPath"] };
+    let keys: &[&str] =
+        if only_status { &["statusReplicasPath"] } else { &["specReplicasPath", "statusReplicasPath"] };
     for key in keys {
         let path = scale.str_at(&[key]).unwrap_or_default();
         let at = Path::new(path);
@@ -24,7 +25,11 @@ pub fn validate(scale: &Value, object: &Value, only_status: bool) -> Vec<field::
                 }
             }
             Ok(Some(other)) => {
-                let detail = format!("{path} accessor error: {} is of the type {}, expected int64", go_value(other), go_type(other));
+                let detail = format!(
+                    "{path} accessor error: {} is of the type {}, expected int64",
+                    go_value(other),
+                    go_type(other)
+                );
                 errors.push(field::Error::invalid(&at, 0_i64, detail));
             }
             Err(detail) => errors.push(field::Error::invalid(&at, 0_i64, detail)),
@@ -34,7 +39,11 @@ pub fn validate(scale: &Value, object: &Value, only_status: bool) -> Vec<field::
         match nested(object, path) {
             Ok(None | Some(Value::String(_))) => {}
             Ok(Some(other)) => {
-                let detail = format!("{path} accessor error: {} is of the type {}, expected string", go_value(other), go_type(other));
+                let detail = format!(
+                    "{path} accessor error: {} is of the type {}, expected string",
+                    go_value(other),
+                    go_type(other)
+                );
                 errors.push(field::Error::invalid(&Path::new(path), "", detail));
             }
             Err(detail) => errors.push(field::Error::invalid(&Path::new(path), "", detail)),
@@ -48,7 +57,9 @@ fn nested<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String
     for step in path.trim_start_matches('.').split('.') {
         let Some(fields) = value.as_object() else {
             let (value, kind) = (go_value(value), go_type(value));
-            return Err(format!("{path} accessor error: {value} is of the type {kind}, expected map[string]interface{{}}"));
+            return Err(format!(
+                "{path} accessor error: {value} is of the type {kind}, expected map[string]interface{{}}"
+            ));
         };
         match fields.get(step) {
             Some(inner) => value = inner,

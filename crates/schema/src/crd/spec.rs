@@ -9,7 +9,8 @@ use crate::structural::{self, Strictness};
 use super::{conversion, field_path};
 
 const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
-const COLUMN_FORMATS: [&str; 8] = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
+const COLUMN_FORMATS: [&str; 8] =
+    ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
 const SELECTABLE_LIMIT: usize = 8;
 /// The fields of a root schema that a status subresource leaves room for, as upstream prints them and as JSON has them.
 const ROOT_FIELDS: [(&str, &str); 22] = [
@@ -46,18 +47,26 @@ pub(super) fn validate(crd: &Value, old: Option<&Value>, errors: &mut Vec<field:
     match spec.text("scope") {
         "" => errors.push(field::Error::required(&path.child("scope"), "")),
         "Cluster" | "Namespaced" => {}
-        scope => errors.push(field::Error::unsupported(&path.child("scope"), scope, ["Cluster", "Namespaced"])),
+        scope => {
+            errors.push(field::Error::unsupported(&path.child("scope"), scope, ["Cluster", "Namespaced"]))
+        }
     }
     let old_spec = old.and_then(|old| old.get("spec")).map(Props);
     let rules = Rules::new(old);
     let versions: Vec<Props<'_>> = spec.list("versions").collect();
     let shared = Shared::of(&versions);
     for (index, version) in versions.iter().enumerate() {
-        if !shared.schema && !version.child("schema").is_some_and(|schema| schema.has("openAPIV3Schema")) && rules.schema_is_required {
+        if !shared.schema
+            && !version.child("schema").is_some_and(|schema| schema.has("openAPIV3Schema"))
+            && rules.schema_is_required
+        {
             let at = path.child("versions").index(index).child("schema").child("openAPIV3Schema");
             errors.push(field::Error::required(&at, ""));
         }
-        if shared.schema && rules.schema_is_required && version.child("schema").is_none_or(|schema| !schema.has("openAPIV3Schema")) {
+        if shared.schema
+            && rules.schema_is_required
+            && version.child("schema").is_none_or(|schema| !schema.has("openAPIV3Schema"))
+        {
             let at = path.child("versions").index(index).child("schema").child("openAPIV3Schema");
             errors.push(field::Error::required(&at, ""));
         }
@@ -86,11 +95,18 @@ pub(super) fn validate(crd: &Value, old: Option<&Value>, errors: &mut Vec<field:
         }
     }
     if let Some(conversion) = spec.child("conversion") {
-        let require_known = old_spec.and_then(|old| old.child("conversion")).is_none_or(conversion::names_known_review);
+        let require_known =
+            old_spec.and_then(|old| old.child("conversion")).is_none_or(conversion::names_known_review);
         conversion::validate(conversion, &path.child("conversion"), require_known, errors);
     }
     if let Some(old_spec) = old_spec {
-        validate_immutable(spec, old_spec, old.is_some_and(|old| object::condition_is_true(old, "Established")), &path, errors);
+        validate_immutable(
+            spec,
+            old_spec,
+            old.is_some_and(|old| object::condition_is_true(old, "Established")),
+            &path,
+            errors,
+        );
     }
 }
 
@@ -108,8 +124,10 @@ impl Rules {
         let mut strictness = Strictness::of_old(&super::schemas(old));
         // Every CRD of v1 prunes, and pruning needs structural schemas.
         strictness.structural = true;
-        let schema_is_required =
-            old.items_at(&["spec", "versions"]).iter().all(|version| version.at(&["schema", "openAPIV3Schema"]).is_some());
+        let schema_is_required = old
+            .items_at(&["spec", "versions"])
+            .iter()
+            .all(|version| version.at(&["schema", "openAPIV3Schema"]).is_some());
         Self { strictness, schema_is_required }
     }
 }
@@ -152,7 +170,13 @@ fn validate_group(group: &str, path: &Path, errors: &mut Vec<field::Error>) {
     }
 }
 
-fn validate_version(version: Props<'_>, shared: &Shared, rules: &Rules, path: &Path, errors: &mut Vec<field::Error>) {
+fn validate_version(
+    version: Props<'_>,
+    shared: &Shared,
+    rules: &Rules,
+    path: &Path,
+    errors: &mut Vec<field::Error>,
+) {
     let name = version.text("name");
     let problems = names::dns1035_label(name);
     if !problems.is_empty() {
@@ -187,8 +211,12 @@ fn validate_deprecation(deprecated: bool, warning: &str, path: &Path, errors: &m
     if warning.is_empty() {
         invalid("must not be an empty string".to_owned());
     }
-    if let Some((index, _)) = warning.char_indices().find(|(_, c)| c.is_control() || (c.is_whitespace() && *c != ' ')) {
-        invalid(format!("must only contain printable UTF-8 characters; non-printable character found at index {index}"));
+    if let Some((index, _)) =
+        warning.char_indices().find(|(_, c)| c.is_control() || (c.is_whitespace() && *c != ' '))
+    {
+        invalid(format!(
+            "must only contain printable UTF-8 characters; non-printable character found at index {index}"
+        ));
     }
 }
 
@@ -196,7 +224,11 @@ fn validate_versions(versions: &[Props<'_>], path: &Path, errors: &mut Vec<field
     let all = || Value::from(versions.iter().map(|version| version.0.clone()).collect::<Vec<_>>());
     let names: Vec<&str> = versions.iter().map(|version| version.text("name")).collect();
     if names.iter().enumerate().any(|(at, name)| names.iter().take(at).any(|earlier| earlier == name)) {
-        errors.push(field::Error::invalid(&path.child("versions"), all(), "must contain unique version names"));
+        errors.push(field::Error::invalid(
+            &path.child("versions"),
+            all(),
+            "must contain unique version names",
+        ));
     }
     if versions.iter().filter(|version| version.flag("storage")).count() != 1 {
         let detail = "must have exactly one version marked as storage version";
@@ -214,8 +246,16 @@ fn has_status(version: Props<'_>) -> bool {
     version.child("subresources").is_some_and(|subresources| subresources.has("status"))
 }
 
-fn validate_schema(version: Props<'_>, has_status: bool, rules: &Rules, path: &Path, errors: &mut Vec<field::Error>) {
-    let Some(schema) = version.child("schema").and_then(|schema| schema.value("openAPIV3Schema")) else { return };
+fn validate_schema(
+    version: Props<'_>,
+    has_status: bool,
+    rules: &Rules,
+    path: &Path,
+    errors: &mut Vec<field::Error>,
+) {
+    let Some(schema) = version.child("schema").and_then(|schema| schema.value("openAPIV3Schema")) else {
+        return;
+    };
     let at = path.child("openAPIV3Schema");
     if has_status {
         validate_root_fields(schema, &at, errors);
@@ -230,14 +270,16 @@ fn validate_schema(version: Props<'_>, has_status: bool, rules: &Rules, path: &P
 fn validate_root_fields(schema: &Value, path: &Path, errors: &mut Vec<field::Error>) {
     let kind = Props(schema).text("type");
     if !kind.is_empty() && kind != "object" {
-        let detail =
-            r#"only "object" is allowed as the type at the root of the schema if the status subresource is enabled"#;
+        let detail = r#"only "object" is allowed as the type at the root of the schema if the status subresource is enabled"#;
         errors.push(field::Error::invalid(&path.child("type"), kind, detail));
         return;
     }
     let is_allowed = |key: &str| ROOT_FIELDS.iter().any(|(_, allowed)| *allowed == key);
-    let is_set = |value: &Value| !matches!(value, Value::Null | Value::Bool(false)) && value.as_str() != Some("");
-    let other = schema.as_object().is_some_and(|fields| fields.iter().any(|(key, value)| !is_allowed(key) && is_set(value)));
+    let is_set =
+        |value: &Value| !matches!(value, Value::Null | Value::Bool(false)) && value.as_str() != Some("");
+    let other = schema
+        .as_object()
+        .is_some_and(|fields| fields.iter().any(|(key, value)| !is_allowed(key) && is_set(value)));
     if other {
         let names: Vec<&str> = ROOT_FIELDS.iter().map(|(name, _)| *name).collect();
         let detail = format!(
@@ -251,7 +293,8 @@ fn validate_root_fields(schema: &Value, path: &Path, errors: &mut Vec<field::Err
 /// Adds what is wrong with names, in the spec or in the status.
 pub(super) fn validate_names(names: Props<'_>, path: &Path, errors: &mut Vec<field::Error>) {
     let mut label = |path: Path, text: &str, is_kind: bool| {
-        let problems = if is_kind { names::dns1035_label(&text.to_lowercase()) } else { names::dns1035_label(text) };
+        let problems =
+            if is_kind { names::dns1035_label(&text.to_lowercase()) } else { names::dns1035_label(text) };
         if !text.is_empty() && !problems.is_empty() {
             let intro = if is_kind { "may have mixed case, but should otherwise match: " } else { "" };
             errors.push(field::Error::invalid(&path, text, format!("{intro}{}", problems.join(","))));
@@ -282,7 +325,10 @@ fn simple_path(text: &str, path: &Path, prefixes: &[&str], detail: &str) -> Opti
 }
 
 fn validate_subresources(version: Props<'_>, path: &Path, errors: &mut Vec<field::Error>) {
-    let Some(scale) = version.child("subresources").and_then(|subresources| subresources.child("scale")) else { return };
+    let Some(scale) = version.child("subresources").and_then(|subresources| subresources.child("scale"))
+    else {
+        return;
+    };
     for (key, prefix, detail) in [
         ("specReplicasPath", ".spec.", "should be a json path under .spec"),
         ("statusReplicasPath", ".status.", "should be a json path under .status"),
@@ -309,7 +355,9 @@ fn validate_columns(version: Props<'_>, path: &Path, errors: &mut Vec<field::Err
         let detail = format!("must be one of {}", COLUMN_TYPES.join(","));
         match column.text("type") {
             "" => errors.push(field::Error::required(&at.child("type"), detail)),
-            kind if !COLUMN_TYPES.contains(&kind) => errors.push(field::Error::invalid(&at.child("type"), kind, detail)),
+            kind if !COLUMN_TYPES.contains(&kind) => {
+                errors.push(field::Error::invalid(&at.child("type"), kind, detail))
+            }
             _ => {}
         }
         if let Some(format) = column.some_text("format").filter(|format| !COLUMN_FORMATS.contains(format)) {
@@ -325,7 +373,12 @@ fn validate_columns(version: Props<'_>, path: &Path, errors: &mut Vec<field::Err
     }
 }
 
-fn validate_selectable(version: Props<'_>, path: &Path, old: Option<Props<'_>>, errors: &mut Vec<field::Error>) {
+fn validate_selectable(
+    version: Props<'_>,
+    path: &Path,
+    old: Option<Props<'_>>,
+    errors: &mut Vec<field::Error>,
+) {
     let fields = version.values("selectableFields");
     if fields.is_empty() {
         return;
@@ -353,9 +406,9 @@ fn validate_selectable(version: Props<'_>, path: &Path, old: Option<Props<'_>>, 
         if found.steps.first().is_some_and(|first| first == "metadata") {
             errors.push(field::Error::invalid(&at, text, "must not point to fields in metadata"));
         }
-        if !found.schema.is_some_and(|schema| matches!(schema.text("type"), "string" | "boolean" | "integer")) {
-            let detail =
-                "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.";
+        if !found.schema.is_some_and(|schema| matches!(schema.text("type"), "string" | "boolean" | "integer"))
+        {
+            let detail = "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.";
             errors.push(field::Error::invalid(&at, text, detail));
         }
         if seen.contains(&found.steps) {
@@ -372,8 +425,16 @@ fn validate_selectable(version: Props<'_>, path: &Path, old: Option<Props<'_>>, 
     }
 }
 
-fn validate_immutable(spec: Props<'_>, old: Props<'_>, is_established: bool, path: &Path, errors: &mut Vec<field::Error>) {
-    let name = |spec: Props<'_>, key: &str| spec.child("names").map(|names| names.text(key).to_owned()).unwrap_or_default();
+fn validate_immutable(
+    spec: Props<'_>,
+    old: Props<'_>,
+    is_established: bool,
+    path: &Path,
+    errors: &mut Vec<field::Error>,
+) {
+    let name = |spec: Props<'_>, key: &str| {
+        spec.child("names").map(|names| names.text(key).to_owned()).unwrap_or_default()
+    };
     let mut same = |path: Path, new: String, old: String| {
         if new != old {
             errors.push(field::Error::invalid(&path, new, "field is immutable"));

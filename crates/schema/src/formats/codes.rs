@@ -16,7 +16,8 @@ pub(super) fn is_uuid(text: &str, version: Option<u8>) -> bool {
         return false;
     }
     let is_version = |version: u8| digits.get(12) == Some(&(b'0' + version));
-    let is_variant = digits.get(16).is_some_and(|digit| matches!(digit.to_ascii_lowercase(), b'8' | b'9' | b'a' | b'b'));
+    let is_variant =
+        digits.get(16).is_some_and(|digit| matches!(digit.to_ascii_lowercase(), b'8' | b'9' | b'a' | b'b'));
     match version {
         None => true,
         Some(3) => is_version(3),
@@ -30,7 +31,9 @@ fn without_spaces_and_dashes(text: &str) -> Vec<u8> {
 
 pub(super) fn is_isbn10(text: &str) -> bool {
     let code = without_spaces_and_dashes(text);
-    let Some((last, digits)) = code.split_last().filter(|(_, digits)| digits.len() == 9) else { return false };
+    let Some((last, digits)) = code.split_last().filter(|(_, digits)| digits.len() == 9) else {
+        return false;
+    };
     if !digits.iter().all(u8::is_ascii_digit) || !(last.is_ascii_digit() || *last == b'X') {
         return false;
     }
@@ -41,11 +44,14 @@ pub(super) fn is_isbn10(text: &str) -> bool {
 
 pub(super) fn is_isbn13(text: &str) -> bool {
     let code = without_spaces_and_dashes(text);
-    let Some((last, digits)) = code.split_last().filter(|(_, digits)| digits.len() == 12) else { return false };
+    let Some((last, digits)) = code.split_last().filter(|(_, digits)| digits.len() == 12) else {
+        return false;
+    };
     if !code.iter().all(u8::is_ascii_digit) {
         return false;
     }
-    let sum: u32 = [1, 3].into_iter().cycle().zip(digits).map(|(weight, digit)| weight * u32::from(digit - b'0')).sum();
+    let sum: u32 =
+        [1, 3].into_iter().cycle().zip(digits).map(|(weight, digit)| weight * u32::from(digit - b'0')).sum();
     u32::from(last - b'0') == (10 - sum % 10) % 10
 }
 
@@ -59,7 +65,13 @@ pub(super) fn is_credit_card(text: &str) -> bool {
         13 => starts(4, 4, 1),
         14 => starts(300, 305, 3) || starts(36, 36, 2) || starts(38, 38, 2),
         15 => starts(34, 34, 2) || starts(37, 37, 2) || starts(2131, 2131, 4) || starts(1800, 1800, 4),
-        16 => starts(4, 4, 1) || starts(51, 55, 2) || starts(6011, 6011, 4) || starts(65, 65, 2) || starts(35, 35, 2),
+        16 => {
+            starts(4, 4, 1)
+                || starts(51, 55, 2)
+                || starts(6011, 6011, 4)
+                || starts(65, 65, 2)
+                || starts(35, 35, 2)
+        }
         _ => false,
     };
     let sum: u32 = digits

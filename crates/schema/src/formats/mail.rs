@@ -3,7 +3,10 @@
 /// Whether this is one address, with or without a name and comments: `a@b.c`, `Name <a@b.c>`.
 pub(super) fn is_address(text: &str) -> bool {
     let mut reader = Reader { rest: text };
-    reader.skip_space_and_comments() && reader.address() && reader.skip_space_and_comments() && reader.rest.is_empty()
+    reader.skip_space_and_comments()
+        && reader.address()
+        && reader.skip_space_and_comments()
+        && reader.rest.is_empty()
 }
 
 struct Reader<'a> {
@@ -98,7 +101,10 @@ impl Reader<'_> {
 
     fn atom(&mut self, dots: bool) -> bool {
         let is_atom = |c: char| {
-            !c.is_ascii() || c.is_ascii_alphanumeric() || "!#$%&'*+-/=?^_`{|}~".contains(c) || (dots && c == '.')
+            !c.is_ascii()
+                || c.is_ascii_alphanumeric()
+                || "!#$%&'*+-/=?^_`{|}~".contains(c)
+                || (dots && c == '.')
         };
         let length = self.rest.find(|c| !is_atom(c)).unwrap_or(self.rest.len());
         self.rest = self.rest.get(length..).unwrap_or_default();
@@ -125,7 +131,9 @@ impl Reader<'_> {
 
     /// `[1.2.3.4]`, `[IPv6:::1]`
     fn literal(&mut self) -> bool {
-        let Some((inside, rest)) = self.rest.get(1..).and_then(|body| body.split_once(']')) else { return false };
+        let Some((inside, rest)) = self.rest.get(1..).and_then(|body| body.split_once(']')) else {
+            return false;
+        };
         self.rest = rest;
         match inside.strip_prefix("IPv6:") {
             Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),

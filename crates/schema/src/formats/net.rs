@@ -21,7 +21,9 @@ fn is_number_up_to(text: &str, limit: u32) -> bool {
 fn is_ipv6_text(text: &str) -> bool {
     // The last part may be written as IPv4 with leading zeros, which Rust's parser refuses.
     match text.rsplit_once(':') {
-        Some((head, tail)) if tail.contains('.') => is_dotted(tail) && format!("{head}:1.1.1.1").parse::<Ipv6Addr>().is_ok(),
+        Some((head, tail)) if tail.contains('.') => {
+            is_dotted(tail) && format!("{head}:1.1.1.1").parse::<Ipv6Addr>().is_ok()
+        }
         _ => text.parse::<Ipv6Addr>().is_ok(),
     }
 }
@@ -36,7 +38,8 @@ pub(super) fn is_ipv6(text: &str) -> bool {
 
 pub(super) fn is_cidr(text: &str) -> bool {
     let Some((address, length)) = text.split_once('/') else { return false };
-    (is_dotted(address) && is_number_up_to(length, 32)) || (is_ipv6_text(address) && is_number_up_to(length, 128))
+    (is_dotted(address) && is_number_up_to(length, 32))
+        || (is_ipv6_text(address) && is_number_up_to(length, 128))
 }
 
 /// 6, 8 or 20 bytes in hexadecimal, by twos with `:` or `-`, or by fours with dots.
@@ -143,7 +146,8 @@ fn is_authority(authority: &str) -> bool {
             None => (host, ""),
         },
     };
-    let is_port = port.is_empty() || port.strip_prefix(':').is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
+    let is_port = port.is_empty()
+        || port.strip_prefix(':').is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
     let allowed = |b: u8| b >= 0x80 || b.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:[]<>\"%".contains(&b);
     is_port && name.bytes().all(allowed) && has_valid_escapes(name)
 }

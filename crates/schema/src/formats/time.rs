@@ -4,8 +4,13 @@
 pub(super) fn is_date(text: &str) -> bool {
     let bytes = text.as_bytes();
     let shaped = bytes.len() == 10
-        && bytes.iter().enumerate().all(|(at, b)| if matches!(at, 4 | 7) { *b == b'-' } else { b.is_ascii_digit() });
-    let number = |from: usize, to: usize| text.get(from..to).and_then(|digits| digits.parse::<u32>().ok()).unwrap_or_default();
+        && bytes
+            .iter()
+            .enumerate()
+            .all(|(at, b)| if matches!(at, 4 | 7) { *b == b'-' } else { b.is_ascii_digit() });
+    let number = |from: usize, to: usize| {
+        text.get(from..to).and_then(|digits| digits.parse::<u32>().ok()).unwrap_or_default()
+    };
     if !shaped {
         return false;
     }
@@ -30,9 +35,15 @@ pub(super) fn is_date_time(text: &str) -> bool {
 }
 
 fn is_time(text: &str) -> bool {
-    let two = |from: usize| text.get(from..from + 2).filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
+    let two =
+        |from: usize| text.get(from..from + 2).filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
     let (Some(hour), Some(minute), Some(second)) = (two(0), two(3), two(6)) else { return false };
-    if text.get(2..3) != Some(":") || text.get(5..6) != Some(":") || hour > "23" || minute > "59" || second > "59" {
+    if text.get(2..3) != Some(":")
+        || text.get(5..6) != Some(":")
+        || hour > "23"
+        || minute > "59"
+        || second > "59"
+    {
         return false;
     }
     let mut rest = text.get(8..).unwrap_or_default();

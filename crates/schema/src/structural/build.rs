@@ -33,7 +33,10 @@ pub(crate) fn build(props: Props<'_>) -> Schema {
         title: text(props, "title"),
         description: text(props, "description"),
         default: props.value("default").map(|value| Box::new(value.clone())),
-        properties: props.properties().map(|(name, child)| (Text::Owned(name.to_owned()), Child::from(build(child)))).collect(),
+        properties: props
+            .properties()
+            .map(|(name, child)| (Text::Owned(name.to_owned()), Child::from(build(child))))
+            .collect(),
         required: texts(props, "required"),
         items: props.items().map(|items| build(items).into()),
         additional,
@@ -52,8 +55,24 @@ fn texts(props: Props<'_>, key: &str) -> Box<[Text]> {
 
 fn constraints(props: Props<'_>) -> Option<Constraints> {
     const KEYS: [&str; 19] = [
-        "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "multipleOf", "maxLength", "minLength", "pattern",
-        "maxItems", "minItems", "uniqueItems", "maxProperties", "minProperties", "enum", "allOf", "anyOf", "oneOf", "not",
+        "maximum",
+        "exclusiveMaximum",
+        "minimum",
+        "exclusiveMinimum",
+        "multipleOf",
+        "maxLength",
+        "minLength",
+        "pattern",
+        "maxItems",
+        "minItems",
+        "uniqueItems",
+        "maxProperties",
+        "minProperties",
+        "enum",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
         "x-kubernetes-validations",
     ];
     if !KEYS.iter().any(|key| props.has(key)) {

@@ -6,8 +6,8 @@ use pilothouse_value::{Map, Value};
 
 use crate::node::{Child, Schema};
 use crate::object_meta;
-use crate::prune;
-use crate::validate;
+use crate::prune::prune_value;
+use crate::validate::validate_values;
 
 /// From the closest object with its own type and metadata to a default in these.
 #[derive(Clone, Copy)]
@@ -27,10 +27,11 @@ pub(super) fn validate(schema: &Schema, path: &Path, require_pruned: bool) -> Ve
 pub(super) fn are_pruned(schema: &Schema) -> bool {
     let own = schema.default().is_none_or(|default| {
         let mut pruned = default.clone();
-        prune::prune_value(schema, &mut pruned);
+        prune_value(schema, &mut pruned);
         pruned == *default
     });
-    own && schema.items().is_none_or(are_pruned) && schema.properties().iter().all(|(_, child)| are_pruned(child.get()))
+    own && schema.items().is_none_or(are_pruned)
+        && schema.properties().iter().all(|(_, child)| are_pruned(child.get()))
 }
 
 struct Checker<'a> {
@@ -52,7 +53,8 @@ impl<'a> Checker<'a> {
         }
         for (name, child) in schema.properties().iter() {
             let Child::Inline(child) = child else { continue };
-            let inside_meta = inside_meta || (is_resource && matches!(name, "metadata" | "apiVersion" | "kind"));
+            let inside_meta =
+                inside_meta || (is_resource && matches!(name, "metadata" | "apiVersion" | "kind"));
             let path = path.child("properties").key(name);
             self.within(Step::Field(name), |inner| inner.node(child, &path, false, inside_meta));
         }
@@ -84,7 +86,7 @@ impl<'a> Checker<'a> {
         } else {
             if self.require_pruned {
                 let mut pruned = default.clone();
-                prune::prune_value(schema, &mut pruned);
+                prune_value(schema, &mut pruned);
                 if pruned != *default {
                     let detail = "must not have unknown fields";
                     self.errors.push(field::Error::invalid(path, default.clone(), detail));
@@ -93,7 +95,7 @@ impl<'a> Checker<'a> {
             object_meta::validate_embedded(schema, default, path, &mut found);
         }
         if found.is_empty() {
-            found = validate::validate_values(schema, default, None, path);
+            found = validate_values(schema, default, None, path);
         }
         self.errors.append(&mut found);
     }

@@ -1,13 +1,14 @@
 //! The rules of each node that go beyond structurality: keywords that are not supported, lists and maps, CEL texts.
 //! Source: `ValidateCustomResourceDefinitionOpenAPISchema` of apiextensions.
 
-use pilothouse_value::field::{self, Path};
 use pilothouse_value::Value;
+use pilothouse_value::field::{self, Path};
 
 use super::Strictness;
 use super::props::{AdditionalProps, Props};
 
-const REASONS: [&str; 4] = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
+const REASONS: [&str; 4] =
+    ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
 /// What the nodes above say.
@@ -38,12 +39,16 @@ fn node(props: Props<'_>, path: &Path, context: &Context, is_root: bool, errors:
     if let Some(additional) = props.additional() {
         let at = path.child("additionalProperties");
         if props.has_properties() && !matches!(additional, AdditionalProps::Bool(true)) {
-            errors.push(field::Error::forbidden(&at, "additionalProperties and properties are mutual exclusive"));
+            errors.push(field::Error::forbidden(
+                &at,
+                "additionalProperties and properties are mutual exclusive",
+            ));
         }
         if let AdditionalProps::Schema(schema) = additional {
             let mut inner = context.clone();
             if context.inside_metadata {
-                inner.no_defaults = Some("inside additionalProperties applying to object metadata".to_owned());
+                inner.no_defaults =
+                    Some("inside additionalProperties applying to object metadata".to_owned());
             }
             node(schema, &at, &inner, false, errors);
         }
@@ -103,7 +108,10 @@ fn keywords(props: Props<'_>, path: &Path, context: &Context, errors: &mut Vec<f
         errors.push(field::Error::forbidden(&path.child("type"), detail));
     }
     if !props.values("items").is_empty() {
-        errors.push(field::Error::forbidden(&path.child("items"), "items must be a schema object and not an array"));
+        errors.push(field::Error::forbidden(
+            &path.child("items"),
+            "items must be a schema object and not an array",
+        ));
     }
     if context.inside_metadata && props.is_embedded() {
         errors.push(field::Error::forbidden(
@@ -115,7 +123,11 @@ fn keywords(props: Props<'_>, path: &Path, context: &Context, errors: &mut Vec<f
 
 fn must_be(path: &Path, kind: &str, detail: &str) -> field::Error {
     let at = path.child("type");
-    if kind.is_empty() { field::Error::required(&at, detail) } else { field::Error::invalid(&at, kind, detail) }
+    if kind.is_empty() {
+        field::Error::required(&at, detail)
+    } else {
+        field::Error::invalid(&at, kind, detail)
+    }
 }
 
 fn extensions(props: Props<'_>, path: &Path, strictness: Strictness, errors: &mut Vec<field::Error>) {
@@ -141,7 +153,11 @@ fn extensions(props: Props<'_>, path: &Path, strictness: Strictness, errors: &mu
             && has_set_of_granular_items(props)
             && let Some(items) = props.items()
         {
-            let key = if items.text("type") == "array" { "x-kubernetes-list-type" } else { "x-kubernetes-map-type" };
+            let key = if items.text("type") == "array" {
+                "x-kubernetes-list-type"
+            } else {
+                "x-kubernetes-map-type"
+            };
             // Upstream prints the list type in both cases.
             let value = items.value("x-kubernetes-list-type").cloned().unwrap_or_default();
             let detail = "must be atomic as item of a list with x-kubernetes-list-type=set";
@@ -216,7 +232,9 @@ fn list_map(props: Props<'_>, keys: &[Value], path: &Path, errors: &mut Vec<fiel
 
 /// Whether this is a set whose elements are no scalars and not one value each.
 pub(super) fn has_set_of_granular_items(props: Props<'_>) -> bool {
-    let Some(items) = props.items().filter(|_| props.text("x-kubernetes-list-type") == "set") else { return false };
+    let Some(items) = props.items().filter(|_| props.text("x-kubernetes-list-type") == "set") else {
+        return false;
+    };
     match items.text("type") {
         "array" => items.has("x-kubernetes-list-type") && items.text("x-kubernetes-list-type") != "atomic",
         "object" => items.text("x-kubernetes-map-type") != "atomic",
@@ -239,8 +257,7 @@ pub(super) fn map_keys(props: Props<'_>, path: &Path) -> Vec<field::Error> {
             let Some(property) = items.property(key) else { continue };
             let at = at.child("properties").key(key);
             if !items.texts("required").any(|required| required == key) && !property.has("default") {
-                let detail =
-                    "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
+                let detail = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
                 errors.push(field::Error::required(&at.child("default"), detail));
             }
             if property.flag("nullable") {
@@ -256,11 +273,16 @@ fn rule_texts(props: Props<'_>, path: &Path, errors: &mut Vec<field::Error>) {
     let has_newlines = |text: &str| text.contains(['\n', '\r']);
     for (index, rule) in props.list("x-kubernetes-validations").enumerate() {
         let at = path.child("x-kubernetes-validations").index(index);
-        let (text, message, expression) = (rule.text("rule"), rule.text("message"), rule.text("messageExpression"));
+        let (text, message, expression) =
+            (rule.text("rule"), rule.text("message"), rule.text("messageExpression"));
         if text.trim().is_empty() {
             errors.push(field::Error::required(&at.child("rule"), "rule is not specified"));
         } else if !message.is_empty() && message.trim().is_empty() {
-            errors.push(field::Error::invalid(&at.child("message"), message, "must be non-empty if specified"));
+            errors.push(field::Error::invalid(
+                &at.child("message"),
+                message,
+                "must be non-empty if specified",
+            ));
         } else if has_newlines(message.trim()) {
             errors.push(field::Error::invalid(&at.child("message"), message, "must not contain line breaks"));
         } else if has_newlines(text.trim()) && message.trim().is_empty() {
@@ -271,7 +293,9 @@ fn rule_texts(props: Props<'_>, path: &Path, errors: &mut Vec<field::Error>) {
             let detail = "messageExpression must be non-empty if specified";
             errors.push(field::Error::required(&at.child("messageExpression"), detail));
         }
-        if let Some(reason) = rule.value("reason").filter(|reason| !REASONS.contains(&reason.as_str().unwrap_or_default())) {
+        if let Some(reason) =
+            rule.value("reason").filter(|reason| !REASONS.contains(&reason.as_str().unwrap_or_default()))
+        {
             errors.push(field::Error::unsupported(&at.child("reason"), reason.clone(), REASONS));
         }
         let field_path = rule.text("fieldPath");

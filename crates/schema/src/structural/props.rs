@@ -59,7 +59,11 @@ impl<'a> Props<'a> {
     }
 
     pub(crate) fn map(self, key: &str) -> impl Iterator<Item = (&'a str, Self)> + use<'a> {
-        self.value(key).and_then(Value::as_object).into_iter().flat_map(Map::iter).map(|(name, value)| (name, Props(value)))
+        self.value(key)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(Map::iter)
+            .map(|(name, value)| (name, Props(value)))
     }
 
     pub(crate) fn property(self, name: &str) -> Option<Self> {
@@ -121,7 +125,8 @@ impl<'a> Props<'a> {
         }
         let lists = ["allOf", "anyOf", "oneOf"].into_iter().flat_map(|key| self.list(key));
         let ones = [self.items(), self.child("not"), self.additional_schema()].into_iter().flatten();
-        let children: Vec<Self> = lists.chain(ones).chain(self.properties().map(|(_, child)| child)).collect();
+        let children: Vec<Self> =
+            lists.chain(ones).chain(self.properties().map(|(_, child)| child)).collect();
         children.into_iter().any(|child| child.any(test))
     }
 }

@@ -17,17 +17,30 @@ enum Level {
 pub(super) fn unsupported(props: Props<'_>) -> Option<String> {
     let mut found = None;
     props.any(&mut |props| {
-        found = if props.0.get("items").is_some_and(|items| items.as_array().is_some_and(|items| !items.is_empty())) {
+        found = if props
+            .0
+            .get("items")
+            .is_some_and(|items| items.as_array().is_some_and(|items| !items.is_empty()))
+        {
             Some("OpenAPIV3Schema 'items' must be a schema, but is an array".to_owned())
-        } else if props.value("x-kubernetes-preserve-unknown-fields").and_then(pilothouse_value::Value::as_bool) == Some(false) {
-            Some("internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined".to_owned())
+        } else if props
+            .value("x-kubernetes-preserve-unknown-fields")
+            .and_then(pilothouse_value::Value::as_bool)
+            == Some(false)
+        {
+            Some(
+                "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined".to_owned(),
+            )
         } else {
             let texts = ["id", "$schema", "$ref"].into_iter().find(|key| props.some_text(key).is_some());
             let maps = ["patternProperties", "dependencies", "definitions"].into_iter();
             let maps = maps.filter(|key| props.map(key).next().is_some());
             let others = Some("additionalItems").filter(|key| props.has(key));
             texts.into_iter().chain(maps).chain(others).next().map(|key| {
-                format!("OpenAPIV3Schema '{}' is not supported", key.strip_prefix("$s").map_or(key.to_owned(), |rest| format!("s{rest}")))
+                format!(
+                    "OpenAPIV3Schema '{}' is not supported",
+                    key.strip_prefix("$s").map_or(key.to_owned(), |rest| format!("s{rest}"))
+                )
             })
         };
         found.is_some()
@@ -64,13 +77,20 @@ fn invariants(props: Props<'_>, level: Level, path: &Path, errors: &mut Vec<fiel
             invariants(schema, Level::Field, &at, errors);
         }
         if props.is_embedded() {
-            errors.push(field::Error::forbidden(&at, "must not be used if x-kubernetes-embedded-resource is set"));
+            errors.push(field::Error::forbidden(
+                &at,
+                "must not be used if x-kubernetes-embedded-resource is set",
+            ));
         }
     }
     if props.is_int_or_string() {
         let detail = "must be false if x-kubernetes-int-or-string is true";
         if props.preserves_unknown() {
-            errors.push(field::Error::invalid(&path.child("x-kubernetes-preserve-unknown-fields"), true, detail));
+            errors.push(field::Error::invalid(
+                &path.child("x-kubernetes-preserve-unknown-fields"),
+                true,
+                detail,
+            ));
         }
         if props.is_embedded() {
             errors.push(field::Error::invalid(&path.child("x-kubernetes-embedded-resource"), true, detail));
@@ -194,7 +214,8 @@ fn nested(props: Props<'_>, skip_any_of: bool, path: &Path, errors: &mut Vec<fie
             errors.push(field::Error::forbidden(&path.child(key), detail));
         }
     };
-    let has_additional = props.additional().is_some_and(|additional| !matches!(additional, AdditionalProps::Bool(false)));
+    let has_additional =
+        props.additional().is_some_and(|additional| !matches!(additional, AdditionalProps::Bool(false)));
     forbid("type", props.some_text("type").is_some(), "must be empty to be structural");
     forbid("additionalProperties", has_additional, "must be undefined to be structural");
     forbid("default", props.has("default"), "must be undefined to be structural");
@@ -221,7 +242,13 @@ fn nested(props: Props<'_>, skip_any_of: bool, path: &Path, errors: &mut Vec<fie
 }
 
 /// What alternatives speak of must be declared outside of them. As upstream, this looks at the root's junctors only.
-fn completeness(props: Props<'_>, declared: Option<Props<'_>>, at: &Path, from: &Path, errors: &mut Vec<field::Error>) {
+fn completeness(
+    props: Props<'_>,
+    declared: Option<Props<'_>>,
+    at: &Path,
+    from: &Path,
+    errors: &mut Vec<field::Error>,
+) {
     let junctors = ["allOf", "anyOf", "oneOf"].into_iter().flat_map(|key| {
         props.list(key).enumerate().map(move |(index, one)| (one, from.child(key).index(index)))
     });

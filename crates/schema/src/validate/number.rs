@@ -66,7 +66,9 @@ struct Limits<'a> {
 impl Limits<'_> {
     fn range(&self, value: &Value, what: &str) -> Option<Problem> {
         let fits = match (self.kind, self.format) {
-            (Some(Type::Integer), Some(Format::Int32)) => whole(value).is_some_and(|number| i32::try_from(number).is_ok()),
+            (Some(Type::Integer), Some(Format::Int32)) => {
+                whole(value).is_some_and(|number| i32::try_from(number).is_ok())
+            }
             (Some(Type::Integer), _) => whole(value).is_some(),
             (Some(Type::Number), Some(Format::Float)) => as_float(value).abs() <= f64::from(f32::MAX),
             _ => true,
@@ -170,7 +172,8 @@ pub(super) fn go(number: f64) -> String {
     let text = format!("{number:e}");
     match text.split_once('e') {
         Some((digits, exponent)) => {
-            let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
+            let (sign, exponent) =
+                exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
             format!("{digits}e{sign}{exponent:0>2}")
         }
         None => text,

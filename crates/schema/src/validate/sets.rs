@@ -62,7 +62,9 @@ fn validate_map(schema: &Schema, items: &[Value], path: &Path, errors: &mut Vec<
         .collect();
     let again = second_occurrences(keys.iter());
     errors.extend(
-        again.into_iter().filter_map(|index| Some(field::Error::duplicate(&path.index(index), keys.get(index)?.clone()))),
+        again
+            .into_iter()
+            .filter_map(|index| Some(field::Error::duplicate(&path.index(index), keys.get(index)?.clone()))),
     );
 }
 
