@@ -2,7 +2,7 @@
 //!
 //! Keys are ECDSA P-256: a new one takes microseconds, and every client of Kubernetes accepts it.
 
-use crate::user::User;
+use crate::user::{AUTHENTICATED, User};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
     KeyPair, KeyUsagePurpose,
@@ -36,6 +36,16 @@ pub enum CertError {
         /// Why it is none.
         why: String,
     },
+    /// A user with several groups, of which the library can write only one into a certificate.
+    #[error(
+        "making a certificate for {user}: it can carry one group, and there are {groups}; hint: use a token"
+    )]
+    Groups {
+        /// Whose it would have been.
+        user: String,
+        /// How many groups the user has.
+        groups: usize,
+    },
     /// rustls does not take them.
     #[error("setting up TLS: {0}")]
     Tls(String),
@@ -45,7 +55,7 @@ impl CertError {
     /// The reason as a word, for logs and metrics.
     pub fn reason(&self) -> &'static str {
         match self {
-            CertError::Issue { .. } => "CertificateNotIssued",
+            CertError::Issue { .. } | CertError::Groups { .. } => "CertificateNotIssued",
             CertError::Pem { .. } => "InvalidPEM",
             CertError::Tls(_) => "InvalidTLSConfiguration",
         }
@@ -120,34 +130,36 @@ impl Authority {
         let mut params = CertificateParams::new(names)
             .map_err(|source| CertError::Issue { subject: names.join(", "), source })?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        self.issue(params, "kube-apiserver", &[])
+        self.issue(params, "kube-apiserver", None)
     }
 
-    /// A certificate that authenticates a client as this user: the name is the common name, the groups are the
-    /// organizations. [`crate::user::AUTHENTICATED`] is left out, since everyone gets it.
+    /// A certificate that authenticates a client as this user: the name is the common name, the group is the
+    /// organization. [`AUTHENTICATED`] does not count as a group, since everyone gets it.
     ///
     /// # Errors
-    /// When the name cannot be in a certificate.
+    /// When the user has more than one group, or the name cannot be in a certificate.
     pub fn issue_client(&self, user: &User) -> Result<CertifiedKey, CertError> {
         let mut params = CertificateParams::default();
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        let groups: Vec<&str> = user.groups.iter().map(String::as_str).collect();
-        let groups: Vec<&str> =
-            groups.into_iter().filter(|group| *group != crate::user::AUTHENTICATED).collect();
-        self.issue(params, &user.name, &groups)
+        let groups: Vec<&String> = user.groups.iter().filter(|group| *group != AUTHENTICATED).collect();
+        match groups.as_slice() {
+            [] => self.issue(params, &user.name, None),
+            [group] => self.issue(params, &user.name, Some(group)),
+            groups => Err(CertError::Groups { user: user.name.clone(), groups: groups.len() }),
+        }
     }
 
     fn issue(
         &self,
         mut params: CertificateParams,
         name: &str,
-        organizations: &[&str],
+        organization: Option<&str>,
     ) -> Result<CertifiedKey, CertError> {
         let issue = |source| CertError::Issue { subject: name.to_owned(), source };
         let mut subject = DistinguishedName::new();
         subject.push(DnType::CommonName, name);
-        for organization in organizations {
-            subject.push(DnType::OrganizationName, *organization);
+        if let Some(organization) = organization {
+            subject.push(DnType::OrganizationName, organization);
         }
         params.distinguished_name = subject;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
@@ -312,4 +324,87 @@ users:
         data(&client.certificate),
         data(&client.key)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustls::pki_types::ServerName;
+    use std::io::{Read, Write};
+
+    fn chain(key: &CertifiedKey) -> Vec<CertificateDer<'static>> {
+        read_certificates("test", &key.certificate).unwrap()
+    }
+
+    #[test]
+    fn a_client_is_who_its_certificate_says() {
+        let authority = Authority::generate().unwrap();
+        let client = authority.issue_client(&User::new("ann", ["dev"])).unwrap();
+        let trusted = ClientCertificates::new(&authority.pem().certificate).unwrap();
+        assert_eq!(trusted.user(&chain(&client)), Some(User::new("ann", ["dev"])));
+        let server = authority.issue_server(&["localhost".to_owned()]).unwrap();
+        assert_eq!(trusted.user(&chain(&server)), None, "a server's certificate is not for clients");
+        let stranger = Authority::generate().unwrap().issue_client(&User::admin()).unwrap();
+        assert_eq!(trusted.user(&chain(&stranger)), None);
+        assert_eq!(trusted.user(&[]), None);
+        let several = authority.issue_client(&User::new("ann", ["dev", "ops"])).unwrap_err();
+        assert_eq!(several.reason(), "CertificateNotIssued");
+    }
+
+    #[test]
+    fn an_authority_that_was_kept_signs_on() {
+        let authority = Authority::generate().unwrap();
+        let trusted = ClientCertificates::new(&authority.pem().certificate).unwrap();
+        let again = Authority::from_pem(authority.pem().clone()).unwrap();
+        let client = again.issue_client(&User::new("ann", ["dev"])).unwrap();
+        assert!(trusted.user(&chain(&client)).is_some());
+    }
+
+    #[test]
+    fn tls_is_spoken_with_and_without_a_client_certificate() {
+        let authority = Authority::generate().unwrap();
+        let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+        let server = Arc::new(server_config(&authority.issue_server(&names).unwrap()).unwrap());
+        // A client that the server does not trust gets through the handshake too: 401 is for the request.
+        let stranger = Authority::generate().unwrap().issue_client(&User::admin()).unwrap();
+        for (client, certificates) in [(None, 0), (Some(stranger), 1)] {
+            let mut roots = RootCertStore::empty();
+            chain(authority.pem()).into_iter().for_each(|root| roots.add(root).unwrap());
+            let config = rustls::ClientConfig::builder_with_provider(provider())
+                .with_safe_default_protocol_versions()
+                .unwrap()
+                .with_root_certificates(roots);
+            let config = match &client {
+                Some(client) => {
+                    let key = PrivateKeyDer::from_pem_slice(client.key.as_bytes()).unwrap();
+                    config.with_client_auth_cert(chain(client), key).unwrap()
+                }
+                None => config.with_no_client_auth(),
+            };
+            let name = ServerName::try_from("127.0.0.1").unwrap();
+            let mut client = rustls::ClientConnection::new(Arc::new(config), name).unwrap();
+            let mut server = rustls::ServerConnection::new(server.clone()).unwrap();
+            client.writer().write_all(b"hello").unwrap();
+            for _ in 0..4 {
+                let mut wire = Vec::new();
+                client.write_tls(&mut wire).unwrap();
+                server.read_tls(&mut wire.as_slice()).unwrap();
+                server.process_new_packets().unwrap();
+                let mut wire = Vec::new();
+                server.write_tls(&mut wire).unwrap();
+                client.read_tls(&mut wire.as_slice()).unwrap();
+                client.process_new_packets().unwrap();
+            }
+            let mut heard = [0; 5];
+            server.reader().read_exact(&mut heard).unwrap();
+            assert_eq!(&heard, b"hello");
+            assert_eq!(server.peer_certificates().map_or(0, <[_]>::len), certificates);
+        }
+    }
+
+    #[test]
+    fn text_that_is_no_pem_is_refused_with_what_it_should_have_been() {
+        let refused = ClientCertificates::new("nonsense").unwrap_err().to_string();
+        assert!(refused.starts_with("reading the client certificate authority: "), "{refused}");
+    }
 }

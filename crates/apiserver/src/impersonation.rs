@@ -105,3 +105,73 @@ fn decode(key: &str) -> String {
     }
     String::from_utf8(bytes).unwrap_or_else(|_| key.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rbac::{RuleKind, RuleSource};
+    use pilothouse_value::{Value, json};
+    use std::sync::Arc;
+
+    /// `ann` may be `bob`, the group `dev`, and any extra `scopes`.
+    struct Rules;
+
+    impl RuleSource for Rules {
+        fn stamp(&self) -> u64 {
+            0
+        }
+
+        fn documents(&self, kind: RuleKind) -> Vec<Arc<Value>> {
+            let document = match kind {
+                RuleKind::ClusterRole => json!({"metadata": {"name": "r"}, "rules": [
+                    {"verbs": ["impersonate"], "apiGroups": [""], "resources": ["users"], "resourceNames": ["bob"]},
+                    {"verbs": ["impersonate"], "apiGroups": [""], "resources": ["groups"], "resourceNames": ["dev"]},
+                    {"verbs": ["impersonate"], "apiGroups": ["authentication.k8s.io"], "resources": ["userextras/a/b"]},
+                ]}),
+                RuleKind::ClusterRoleBinding => json!({
+                    "metadata": {"name": "b"},
+                    "roleRef": {"kind": "ClusterRole", "name": "r"},
+                    "subjects": [{"kind": "User", "name": "ann"}],
+                }),
+                _ => return Vec::new(),
+            };
+            vec![Arc::new(document)]
+        }
+    }
+
+    fn act(caller: &User, headers: &[(&'static str, &'static str)]) -> Result<Option<User>, String> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.parse().unwrap());
+        }
+        impersonated(&Authorizer::new(Rules), caller, &map).map_err(|status| status.message)
+    }
+
+    #[test]
+    fn one_acts_as_whom_one_is_allowed_to_be() {
+        let ann = User::new("ann", ["x"]);
+        assert_eq!(act(&ann, &[]), Ok(None));
+        let bob =
+            act(&ann, &[(USER, "bob"), (GROUP, "dev"), ("impersonate-extra-a%2fb", "v")]).unwrap().unwrap();
+        assert_eq!(
+            (bob.name.as_str(), bob.groups.as_slice()),
+            ("bob", &["dev".to_owned(), AUTHENTICATED.to_owned()][..])
+        );
+        assert_eq!(bob.extra.get("a/b"), Some(&vec!["v".to_owned()]));
+        assert_eq!(
+            act(&ann, &[(USER, "eve")]).unwrap_err(),
+            "users \"eve\" is forbidden: User \"ann\" cannot impersonate resource \"users\" in API group \"\" at the \
+             cluster scope"
+        );
+        assert!(act(&ann, &[(USER, "bob"), (GROUP, "ops")]).is_err());
+        assert!(act(&ann, &[(GROUP, "dev")]).unwrap_err().contains("without impersonating a user"));
+    }
+
+    #[test]
+    fn service_accounts_and_nobody_have_their_groups() {
+        let account = act(&User::admin(), &[(USER, "system:serviceaccount:n:sa")]).unwrap().unwrap();
+        assert_eq!(account.groups, User::service_account("n", "sa", "").groups);
+        let nobody = act(&User::admin(), &[(USER, ANONYMOUS)]).unwrap().unwrap();
+        assert_eq!(nobody.groups, [UNAUTHENTICATED]);
+    }
+}

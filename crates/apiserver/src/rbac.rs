@@ -218,3 +218,6 @@ pub(crate) fn quote_all(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
     format!("[{}]", words.join(" "))
 }
+
+#[cfg(test)]
+mod tests;

@@ -284,3 +284,6 @@ fn bound_user(payload: &Value, objects: &dyn Bound) -> Result<User, TokenError> 
     }
     Ok(user)
 }
+
+#[cfg(test)]
+mod tests;
