@@ -14,8 +14,6 @@ resources! {
     CLAIMS = "", "v1", "persistentvolumeclaims";
     CONFIG_MAPS = "", "v1", "configmaps";
     CONTROLLER_REVISIONS = "apps", "v1", "controllerrevisions";
-    CRDS = "apiextensions.k8s.io", "v1", "customresourcedefinitions";
-    CRON_JOBS = "batch", "v1", "cronjobs";
     DAEMON_SETS = "apps", "v1", "daemonsets";
     DEPLOYMENTS = "apps", "v1", "deployments";
     ENDPOINTS = "", "v1", "endpoints";

@@ -2,6 +2,7 @@
 //! counting of resources: a node of this cluster takes what it is given.
 
 pub(crate) mod fit;
+pub(crate) mod wiring;
 
 use std::collections::BTreeMap;
 

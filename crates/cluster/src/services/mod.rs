@@ -6,6 +6,7 @@
 
 mod endpoints;
 mod slices;
+pub(crate) mod wiring;
 
 use pilothouse_value::{Value, json, object};
 

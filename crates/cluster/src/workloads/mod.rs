@@ -12,3 +12,4 @@ pub(crate) mod revisions;
 #[cfg(test)]
 pub(crate) mod simulate;
 pub(crate) mod stateful_set;
+pub(crate) mod wiring;
