@@ -27,7 +27,7 @@ impl Kind {
     }
 }
 
-type Handler = Arc<dyn Fn(&Kind, &Change) + Send + Sync>;
+type Handler = Arc<dyn Fn(&Arc<Kind>, &Change) + Send + Sync>;
 
 /// See the module.
 pub(crate) struct Discovery {
@@ -46,7 +46,8 @@ impl std::fmt::Debug for Discovery {
 impl Discovery {
     /// Asks what is served and follows it.
     pub(crate) fn start(api: &Api, runner: &Runner) -> Arc<Self> {
-        let discovery = Arc::new(Self { api: api.clone(), kinds: RwLock::default(), handlers: Mutex::default() });
+        let discovery =
+            Arc::new(Self { api: api.clone(), kinds: RwLock::default(), handlers: Mutex::default() });
         discovery.refresh();
         let mut changed = api.client.resources_changed();
         changed.mark_changed();
@@ -60,7 +61,7 @@ impl Discovery {
     }
 
     /// Calls `handler` for each object of each kind that is there or will come, and for each change. It must not block.
-    pub(crate) fn on_change(&self, handler: impl Fn(&Kind, &Change) + Send + Sync + 'static) {
+    pub(crate) fn on_change(&self, handler: impl Fn(&Arc<Kind>, &Change) + Send + Sync + 'static) {
         let handler: Handler = Arc::new(handler);
         let mut handlers = self.handlers.lock();
         for kind in self.kinds.read().values() {
@@ -121,10 +122,11 @@ impl Discovery {
         let before = std::mem::replace(&mut *self.kinds.write(), served.clone());
         for (key, kind) in &before {
             if served.get(key) != Some(kind) {
-                self.api.informers.drop(&kind.gvr());
+                self.api.informers.forget(&kind.gvr());
             }
         }
-        let known: HashSet<_> = before.iter().filter(|(key, kind)| served.get(*key) == Some(kind)).map(|(k, _)| k).collect();
+        let known: HashSet<_> =
+            before.iter().filter(|(key, kind)| served.get(*key) == Some(kind)).map(|(k, _)| k).collect();
         for (key, kind) in &served {
             if !known.contains(key) {
                 handlers.iter().for_each(|handler| self.attach(kind, handler));

@@ -100,7 +100,9 @@ impl Reconcile for Kubelet {
             }
         };
         let mut plan = Plan::default();
-        if let Some(status) = next_status(&pod, phase(&pod, self.node.default_phase), &address, self.api.now()) {
+        if let Some(status) =
+            next_status(&pod, phase(&pod, self.node.default_phase), &address, self.api.now())
+        {
             plan.status(&PODS, &pod, status);
         }
         self.api.act(plan).await
@@ -135,7 +137,9 @@ fn next_status(pod: &Value, phase: InstantPhase, address: &str, now: Timestamp) 
     let mut status = pod.get("status").cloned().unwrap_or_else(Value::object);
     let mut conditions = crate::workloads::conditions::Conditions::of(pod);
     let of = |yes: bool| if yes { "True" } else { "False" };
-    for (kind, yes) in [("Initialized", true), ("Ready", ready), ("ContainersReady", ready), ("PodScheduled", true)] {
+    for (kind, yes) in
+        [("Initialized", true), ("Ready", ready), ("ContainersReady", ready), ("PodScheduled", true)]
+    {
         let reason = match (yes, name) {
             (true, _) => "",
             (_, "Succeeded") => "PodCompleted",
@@ -216,7 +220,8 @@ pub(crate) async fn start(api: &Api, runner: &Runner, node: InstantNode) -> Resu
     let queue: Arc<Queue<Key>> = Arc::new(Queue::new());
     let (keys, name) = (queue.clone(), node.name.clone());
     api.of(&PODS).on_change(move |change| {
-        if let Some(pod) = change.new.as_ref().filter(|pod| pod.str_at(&["spec", "nodeName"]) == Some(&name)) {
+        if let Some(pod) = change.new.as_ref().filter(|pod| pod.str_at(&["spec", "nodeName"]) == Some(&name))
+        {
             keys.add(Key::of(pod));
         }
     });
@@ -233,12 +238,16 @@ mod tests {
     fn a_pod_becomes_what_it_or_the_node_says() {
         let now = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
         let pod = |annotation: Option<&str>, owner: Option<&str>| {
-            let mut pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+            let mut pod =
+                json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
             if let Some(phase) = annotation {
                 pod.set(&["metadata", "annotations", PHASE_ANNOTATION], phase);
             }
             if let Some(kind) = owner {
-                pod.set(&["metadata", "ownerReferences"], json!([{"kind": kind, "uid": "u", "controller": true}]));
+                pod.set(
+                    &["metadata", "ownerReferences"],
+                    json!([{"kind": kind, "uid": "u", "controller": true}]),
+                );
             }
             pod
         };

@@ -66,7 +66,9 @@ impl Namespaces {
             }
             for object in &there {
                 if object::deletion_timestamp(object).is_none() {
-                    self.api.delete(&resource, namespace, object::name(object), object::uid(object), None).await?;
+                    self.api
+                        .delete(&resource, namespace, object::name(object), object::uid(object), None)
+                        .await?;
                 }
             }
             for object in self.api.list(&resource, Some(namespace)).await? {

@@ -72,8 +72,7 @@ fn named(claim: &Value, name: &str, world: &World<'_>, plan: &mut Plan) {
                 let (reason, message) = if found.is_none() {
                     ("ClaimLost", "Bound claim has lost its PersistentVolume. Data on the volume is lost!")
                 } else {
-                    let message =
-                        "Two claims are bound to the same volume, this one is bound incorrectly";
+                    let message = "Two claims are bound to the same volume, this one is bound incorrectly";
                     ("ClaimMisbound", message)
                 };
                 plan.warning(claim, reason, message);

@@ -39,8 +39,7 @@ pub(super) fn volume(volume: &Value, plan: &mut Plan) {
 }
 
 fn finalizers(of: &Value, finalizer: &str, wanted: bool) -> Value {
-    let mut list: Vec<Value> =
-        object::finalizers(of).filter(|f| *f != finalizer).map(Value::from).collect();
+    let mut list: Vec<Value> = object::finalizers(of).filter(|f| *f != finalizer).map(Value::from).collect();
     if wanted {
         list.push(finalizer.into());
     }

@@ -49,7 +49,8 @@ impl Claims {
     async fn volume(&self, name: &str) -> Result<Option<Duration>, Failure> {
         let Some(volume) = self.api.of(&VOLUMES).get("", name) else { return Ok(None) };
         let (plan, remove) = {
-            let claim = claim_key(&volume).and_then(|key| self.api.of(&CLAIMS).get(&key.namespace, &key.name));
+            let claim =
+                claim_key(&volume).and_then(|key| self.api.of(&CLAIMS).get(&key.namespace, &key.name));
             release::reconcile(&volume, claim.as_deref())
         };
         if let Some(path) = remove {
@@ -118,5 +119,8 @@ pub(crate) async fn start(api: &Api, runner: &Runner, folders: Folders) -> Resul
 }
 
 fn unbound(claims: &[Object]) -> impl Iterator<Item = Key> + '_ {
-    claims.iter().filter(|claim| claim.str_at(&["status", "phase"]) != Some("Bound")).map(|claim| Key::of(claim))
+    claims
+        .iter()
+        .filter(|claim| claim.str_at(&["status", "phase"]) != Some("Bound"))
+        .map(|claim| Key::of(claim))
 }

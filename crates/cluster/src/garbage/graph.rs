@@ -52,9 +52,10 @@ impl Graph {
         let mut look = Vec::new();
         let mut inner = self.0.write();
         // The same name may have come back as another object while a watch was broken.
-        let replaced = change.old.as_ref().filter(|old| {
-            change.new.as_ref().is_none_or(|new| object::uid(new) != object::uid(old))
-        });
+        let replaced = change
+            .old
+            .as_ref()
+            .filter(|old| change.new.as_ref().is_none_or(|new| object::uid(new) != object::uid(old)));
         if let Some(gone) = replaced {
             inner.remove(gone);
             look.extend(inner.dependents.get(object::uid(gone)).into_iter().flatten().cloned());

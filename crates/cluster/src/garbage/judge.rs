@@ -63,7 +63,8 @@ pub(super) async fn judge(
 
 /// Whether the object with the uid is the one that the reference means: of that kind and name, and in reach.
 fn is_named(owner: &Node, reference: &Value, namespace: Option<&str>) -> bool {
-    let group = reference.str_at(&["apiVersion"]).and_then(|v| v.rsplit_once('/')).map_or("", |(group, _)| group);
+    let group =
+        reference.str_at(&["apiVersion"]).and_then(|v| v.rsplit_once('/')).map_or("", |(group, _)| group);
     let (owner_namespace, name) = owner.key();
     reference.str_at(&["kind"]) == Some(&owner.kind.kind)
         && group == owner.kind.group

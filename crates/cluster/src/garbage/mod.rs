@@ -158,7 +158,11 @@ impl Collector {
         for reference in &mut references {
             reference.set(&["blockOwnerDeletion"], false);
         }
-        self.patch(node, json!({"metadata": {"uid": object::uid(&node.object), "ownerReferences": references}})).await
+        self.patch(
+            node,
+            json!({"metadata": {"uid": object::uid(&node.object), "ownerReferences": references}}),
+        )
+        .await
     }
 
     async fn remove_finalizer(&self, node: &Node, finalizer: &str) -> Result<(), Failure> {

@@ -104,7 +104,9 @@ impl Api {
                 made.map(drop)
             }
             Intent::Update { resource, object } => self.update(&resource, object).await.map(drop),
-            Intent::UpdateStatus { resource, object } => self.update_status(&resource, object).await.map(drop),
+            Intent::UpdateStatus { resource, object } => {
+                self.update_status(&resource, object).await.map(drop)
+            }
             Intent::Patch { resource, namespace, name, patch } => {
                 self.patch(&resource, &namespace, &name, patch).await.map(drop)
             }
@@ -183,8 +185,7 @@ impl Api {
         uid: &str,
         propagation: Option<Propagation>,
     ) -> Result<(), Failure> {
-        let options =
-            DeleteOptions { propagation, uid: Some(uid.to_owned()), ..DeleteOptions::default() };
+        let options = DeleteOptions { propagation, uid: Some(uid.to_owned()), ..DeleteOptions::default() };
         match self.client.delete(resource, scope(namespace), name, &options).await {
             Ok(_) => {}
             // A conflict means that the uid is another's: what was to go is gone.
@@ -237,7 +238,12 @@ impl Api {
     }
 
     /// The object at this moment, if it exists.
-    pub(crate) async fn get(&self, resource: &Gvr, namespace: &str, name: &str) -> Result<Option<Object>, Failure> {
+    pub(crate) async fn get(
+        &self,
+        resource: &Gvr,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Object>, Failure> {
         match self.client.get(resource, scope(namespace), name).await {
             Ok(object) => Ok(Some(Arc::new(object))),
             Err(status) if status.is_not_found() => Ok(None),
@@ -254,8 +260,7 @@ impl Api {
         result: Result<Value, Status>,
         doing: impl FnOnce() -> String,
     ) -> Result<Object, Failure> {
-        let object =
-            result.map_err(|status| Failure::Api { doing: doing(), status: Box::new(status) })?;
+        let object = result.map_err(|status| Failure::Api { doing: doing(), status: Box::new(status) })?;
         if let Some(informer) = self.informers.running(resource) {
             bounded(resource, informer.seen(revision(&object))).await;
         }

@@ -57,12 +57,8 @@ impl Recorder {
     ) {
         let text = |field: &str| regarding.str_at(&[field]).unwrap_or_default();
         let namespace = Some(text("namespace")).filter(|n| !n.is_empty()).unwrap_or("default");
-        let key = Key {
-            uid: text("uid").to_owned(),
-            kind,
-            reason: reason.to_owned(),
-            message: message.to_owned(),
-        };
+        let key =
+            Key { uid: text("uid").to_owned(), kind, reason: reason.to_owned(), message: message.to_owned() };
         let now = self.clock.now();
         let before = self.written.lock().get(&key).cloned();
         if let Some(Written { name, count }) = before {

@@ -99,9 +99,12 @@ impl Informer {
     pub(crate) fn list(&self, namespace: Option<&str>) -> Vec<Object> {
         let cache = self.cache.read();
         match namespace {
-            Some(namespace) => {
-                cache.by_namespace.get(namespace).into_iter().flat_map(|objects| objects.values().cloned()).collect()
-            }
+            Some(namespace) => cache
+                .by_namespace
+                .get(namespace)
+                .into_iter()
+                .flat_map(|objects| objects.values().cloned())
+                .collect(),
             None => cache.by_namespace.values().flat_map(|objects| objects.values().cloned()).collect(),
         }
     }
@@ -305,7 +308,7 @@ impl Informers {
     }
 
     /// Stops an informer whose resource is no longer served; what it had is gone.
-    pub(crate) fn drop(&self, resource: &Gvr) {
+    pub(crate) fn forget(&self, resource: &Gvr) {
         let key = (resource.group.clone(), resource.resource.clone());
         let Some(informer) = self.running.lock().remove(&key) else { return };
         informer.stop.cancel();

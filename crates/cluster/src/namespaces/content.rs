@@ -36,7 +36,10 @@ pub(super) fn status(namespace: &Value, remaining: &Remaining, now: Timestamp) -
             counts.iter().map(|(what, count)| format!("{what} {link} {count} {end}")).collect();
         parts.join(", ")
     };
-    let content = format!("Some resources are remaining: {}", list(&remaining.by_resource, "has", "resource instances"));
+    let content = format!(
+        "Some resources are remaining: {}",
+        list(&remaining.by_resource, "has", "resource instances")
+    );
     let finalizers = format!(
         "Some content in the namespace has finalizers remaining: {}",
         list(&remaining.by_finalizer, "in", "resource instances")

@@ -33,7 +33,8 @@ impl Reconcile for Scheduler {
         // What changes while this looks must find the pod among those that wait.
         self.waiting.lock().insert(key.clone());
         let decision = {
-            let (nodes, claims) = (self.api.of(&NODES).list(None), self.api.of(&CLAIMS).list(Some(&key.namespace)));
+            let (nodes, claims) =
+                (self.api.of(&NODES).list(None), self.api.of(&CLAIMS).list(Some(&key.namespace)));
             decide(&pod, &refs(&nodes), &refs(&claims))
         };
         let mut plan = Plan::default();

@@ -73,7 +73,8 @@ pub(crate) fn start(api: &Api, runner: &Runner) {
     let keys = queue.clone();
     api.of(&ENDPOINT_SLICES).on_change(move |change| {
         if let Some(slice) = change.latest()
-            && let (Some(namespace), Some(service)) = (object::namespace(slice), object::label(slice, SERVICE))
+            && let (Some(namespace), Some(service)) =
+                (object::namespace(slice), object::label(slice, SERVICE))
         {
             keys.add(Key::new(namespace, service));
         }

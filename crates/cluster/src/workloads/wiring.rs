@@ -54,13 +54,9 @@ impl Reconcile for Workload {
 
 /// Starts all workload controllers.
 pub(crate) fn start(api: &Api, runner: &Runner) {
-    start_one(
-        api,
-        runner,
-        ("replicaset-controller", "ReplicaSet", &REPLICA_SETS),
-        &[&PODS],
-        |set, seen| replica_set::reconcile(set, &refs(&seen.of(&PODS)), seen.now),
-    );
+    start_one(api, runner, ("replicaset-controller", "ReplicaSet", &REPLICA_SETS), &[&PODS], |set, seen| {
+        replica_set::reconcile(set, &refs(&seen.of(&PODS)), seen.now)
+    });
     let deployments = start_one(
         api,
         runner,
@@ -80,8 +76,9 @@ pub(crate) fn start(api: &Api, runner: &Runner) {
     api.of(&PODS).on_change(move |change| {
         let ended = change.new.as_ref().is_none_or(|pod| super::pods::is_finished(pod));
         let owner = change.latest().filter(|_| ended).and_then(|pod| owner(pod, "ReplicaSet"));
-        if let Some(deployment) =
-            owner.and_then(|set| sets.get(&set.namespace, &set.name)).and_then(|set| self::owner(&set, "Deployment"))
+        if let Some(deployment) = owner
+            .and_then(|set| sets.get(&set.namespace, &set.name))
+            .and_then(|set| self::owner(&set, "Deployment"))
         {
             deployments.add(deployment);
         }

@@ -17,7 +17,8 @@ fn volume(name: &str, size: &str) -> Value {
 }
 
 fn class(name: &str, mode: &str) -> Value {
-    let mut class = json!({"metadata": {"name": name}, "provisioner": PROVISIONER, "volumeBindingMode": mode});
+    let mut class =
+        json!({"metadata": {"name": name}, "provisioner": PROVISIONER, "volumeBindingMode": mode});
     class.set(&["metadata", "annotations", crate::claims::IS_DEFAULT], (name == "standard").to_string());
     class
 }
@@ -41,7 +42,9 @@ fn bound_to(plan: &Plan) -> Vec<&str> {
     plan.intents
         .iter()
         .filter_map(|intent| match intent {
-            Intent::Patch { resource, patch, .. } if *resource == *CLAIMS => patch.str_at(&["spec", "volumeName"]),
+            Intent::Patch { resource, patch, .. } if *resource == *CLAIMS => {
+                patch.str_at(&["spec", "volumeName"])
+            }
             _ => None,
         })
         .collect()
@@ -60,8 +63,14 @@ fn the_smallest_volume_that_fits_is_taken() {
     other_class.set(&["spec", "storageClassName"], "slow");
     let mut labelled = volume("labelled", "8Gi");
     labelled.set(&["metadata", "labels"], json!({"a": "b"}));
-    let volumes =
-        [volume("small", "500Mi"), volume("large", "5Gi"), volume("fits", "2Gi"), taken, other_class, labelled];
+    let volumes = [
+        volume("small", "500Mi"),
+        volume("large", "5Gi"),
+        volume("fits", "2Gi"),
+        taken,
+        other_class,
+        labelled,
+    ];
     for (claim, expected) in [
         (fast(json!({})), vec!["fits"]),
         (fast(json!({"selector": {"matchLabels": {"a": "b"}}})), vec!["labelled"]),

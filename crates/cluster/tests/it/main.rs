@@ -1,0 +1,13 @@
+//! Behaviour of the cluster through its public door: each test has a server of its own, and a clock that moves only when
+//! everything is at rest.
+
+mod accounts;
+mod claims;
+mod deployments;
+mod garbage;
+mod house;
+mod jobs;
+mod namespaces;
+mod scheduling;
+mod services;
+mod sets;
