@@ -99,7 +99,7 @@ pub use crate::events::{Event, EventType, Recorder};
 pub use crate::manager::{Manager, Running};
 pub use crate::metrics::{Metrics, QueueMetrics};
 pub use crate::object::{Key, Kind, Object, Scope, controller_of};
-pub use crate::plan::{ConditionStatus, Observed, Plan, Refusal};
+pub use crate::plan::{ConditionStatus, Observed, Plan, Refusal, intent};
 pub use crate::queue::{Load, Outcome, Queue};
 pub use crate::seen::Seen;
 pub use crate::shutdown::signal;

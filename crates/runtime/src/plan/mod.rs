@@ -33,6 +33,17 @@ pub struct Plan {
     fault: Option<Error>,
 }
 
+/// An object as server-side apply wants it: with its type; without nulls, status, and what the server sets.
+///
+/// # Errors
+/// When it cannot be written as JSON.
+pub fn intent<K: Object>(object: &K) -> Result<Value> {
+    let kind = Kind::of::<K>();
+    serde_json::to_value(object)
+        .map(|value| compare::intent(value, &kind))
+        .map_err(|source| Error::Json { what: format!("{kind} {}", Key::of(object)), source })
+}
+
 /// An object that must exist with these fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Ensure {
@@ -64,10 +75,9 @@ impl Plan {
     /// Guards: the kind must be declared with `owns`, the namespace must be the main object's, and an object of this
     /// name that exists must already be controlled by the main object.
     pub fn ensure<K: Object>(mut self, object: K) -> Self {
-        let (kind, key) = (Kind::of::<K>(), Key::of(&object));
-        match serde_json::to_value(object) {
-            Ok(object) => self.ensures.push(Ensure { object: compare::intent(object, &kind), kind, key }),
-            Err(source) => self.blame(Error::Json { what: format!("{kind} {key}"), source }),
+        match intent(&object) {
+            Ok(wanted) => self.ensures.push(Ensure { kind: Kind::of::<K>(), key: Key::of(&object), object: wanted }),
+            Err(error) => self.blame(error),
         }
         self
     }
