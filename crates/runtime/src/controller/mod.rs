@@ -98,11 +98,17 @@ pub trait Controller: Send + Sync + 'static {
     }
 }
 
+impl From<Plan> for Cleanup {
+    fn from(plan: Plan) -> Self {
+        Self::Wait(Box::new(plan))
+    }
+}
+
 /// How far a cleanup has come.
 #[derive(Debug)]
 pub enum Cleanup {
     /// The object may vanish.
     Done,
     /// Carry this out, and ask again when something changes or the plan's time has come.
-    Wait(Plan),
+    Wait(Box<Plan>),
 }

@@ -105,7 +105,7 @@ impl<C: Controller> Reconciler for Planned<C> {
                     context.remove_finalizer(&*object).await?;
                     return Ok(Action::AwaitChange);
                 }
-                Ok(Cleanup::Wait(plan)) => Ok(plan),
+                Ok(Cleanup::Wait(plan)) => Ok(*plan),
                 Err(error) => Err(error),
             }
         } else {

@@ -17,7 +17,10 @@ use crate::object::{Key, Kind, Object};
 
 /// What was written the last time, for values that the server keeps in another form than they were written.
 #[derive(Debug, Default)]
-pub(crate) struct Memory(Mutex<HashMap<Key, HashMap<(Kind, Key), Written>>>);
+pub(crate) struct Memory(Mutex<HashMap<Key, OfOwner>>);
+
+/// What was written for one main object.
+type OfOwner = HashMap<(Kind, Key), Written>;
 
 /// Fingerprints of what was wanted and of what the server made of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

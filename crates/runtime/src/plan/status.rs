@@ -8,8 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// The part of a status that the engine writes: put it into a status with `#[serde(flatten)]`, or use it as the whole
-/// status.
+// The comments are what users of the resource read. For authors: put it into a status with `#[serde(flatten)]`, or use it
+// as the whole status; the engine fills it in.
+/// What the controller has observed of the object.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Observed {
