@@ -7,6 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DeleteParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use pilothouse_apiserver::{Server, User};
 
 use crate::Options;
 use crate::error::{Error, Result};
@@ -33,6 +34,7 @@ pub(crate) struct Environment {
 
 #[derive(Debug)]
 enum Place {
+    Embedded(Server),
     Existing(Box<Config>),
 }
 
@@ -52,8 +54,20 @@ pub(crate) fn is_external() -> bool {
 
 impl Environment {
     pub(crate) async fn start(options: &Options) -> Result<Self> {
-        let _ = options;
-        Self::existing().await
+        if is_external() { Self::existing().await } else { Self::embedded(options).await }
+    }
+
+    /// An API server in this process.
+    async fn embedded(options: &Options) -> Result<Self> {
+        let server = Server::builder().start().map_err(|error| Error::Start(error.to_string()))?;
+        let client = local(&server, User::admin());
+        Ok(Self {
+            client: ClientCell(client),
+            namespace: "default".to_owned(),
+            paused: !options.real_clock,
+            identities: AtomicU64::new(0),
+            place: Place::Embedded(server),
+        })
     }
 
     /// A namespace of its own on an existing cluster.
@@ -66,7 +80,10 @@ impl Environment {
             .map_err(|error| failed(&error))?;
         let client = Client::try_from(config.clone()).map_err(|error| failed(&error))?;
         let namespace = Namespace {
-            metadata: ObjectMeta { generate_name: Some("pilothouse-test-".to_owned()), ..ObjectMeta::default() },
+            metadata: ObjectMeta {
+                generate_name: Some("pilothouse-test-".to_owned()),
+                ..ObjectMeta::default()
+            },
             ..Namespace::default()
         };
         let created = Api::all(client.clone())
@@ -85,9 +102,12 @@ impl Environment {
     /// Ends everything that the test has started.
     pub(crate) async fn stop(&self) {
         match &self.place {
+            Place::Embedded(server) => server.stop(),
             Place::Existing(_) => {
                 // What cannot be deleted is left to whoever owns the cluster.
-                let _ = Api::<Namespace>::all(self.client()).delete(&self.namespace, &DeleteParams::default()).await;
+                let _ = Api::<Namespace>::all(self.client())
+                    .delete(&self.namespace, &DeleteParams::default())
+                    .await;
             }
         }
     }
@@ -112,6 +132,7 @@ impl Environment {
     /// The namespace that operators must keep to, because other tests share the cluster.
     pub(crate) fn confined(&self) -> Option<&str> {
         match self.place {
+            Place::Embedded(_) => None,
             Place::Existing(_) => Some(&self.namespace),
         }
     }
@@ -126,6 +147,11 @@ impl Environment {
     pub(crate) fn client_as(&self, identity: &Identity) -> Result<Client> {
         let Identity { namespace, name } = identity;
         match &self.place {
+            Place::Embedded(server) => {
+                let mut user = User::service_account(namespace, name, "");
+                user.groups.push(pilothouse_apiserver::MASTERS.to_owned());
+                Ok(local(server, user))
+            }
             Place::Existing(config) => {
                 let mut config = (**config).clone();
                 config.auth_info.impersonate = Some(format!("system:serviceaccount:{namespace}:{name}"));
@@ -137,8 +163,14 @@ impl Environment {
 
     /// A number that changes with every write to the cluster; on a cluster that others use too, a constant.
     pub(crate) async fn revision(&self) -> Result<u64> {
-        match self.place {
+        match &self.place {
+            Place::Embedded(server) => Ok(server.store().revision()),
             Place::Existing(_) => Ok(0),
         }
     }
+}
+
+/// A client without a socket.
+fn local(server: &Server, user: User) -> Client {
+    Client::new(server.service(user), "default")
 }

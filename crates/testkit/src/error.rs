@@ -41,7 +41,9 @@ pub enum Error {
     #[error("the operator does not come to rest: {0}")]
     NotIdle(String),
     /// The operator still writes although nothing changes.
-    #[error("the operator is not quiet: nothing has changed, and it still wrote\n{writes}\nhint: write only what differs")]
+    #[error(
+        "the operator is not quiet: nothing has changed, and it still wrote\n{writes}\nhint: write only what differs"
+    )]
     NotQuiet {
         /// One line for each writing request.
         writes: String,
@@ -57,7 +59,9 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A generated file is not what it should be.
-    #[error("{file} is stale\n{diff}\nhint: run the test again with PILOTHOUSE_UPDATE=1 to write it, and commit it")]
+    #[error(
+        "{file} is stale\n{diff}\nhint: run the test again with PILOTHOUSE_UPDATE=1 to write it, and commit it"
+    )]
     Stale {
         /// The file.
         file: String,

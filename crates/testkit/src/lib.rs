@@ -36,7 +36,7 @@ pub use pilothouse_macros::test;
 pub use crate::cluster::Cluster;
 pub use crate::diff::diff;
 pub use crate::error::{Error, Result};
-pub use crate::files::{assert_manifests, cluster_role};
+pub use crate::files::{Manifest, assert_manifests, cluster_role};
 pub use crate::operator::Operator;
 
 /// What a test asks of its cluster.
@@ -115,6 +115,6 @@ pub fn run<O: Outcome, F: Future<Output = O>>(options: Options, test: impl FnOnc
 
 #[allow(clippy::panic, reason = "a panic is how a test fails")]
 #[track_caller]
-fn fail(text: &str) -> ! {
+pub(crate) fn fail(text: &str) -> ! {
     panic!("{text}")
 }

@@ -61,8 +61,12 @@ impl Operator {
                 self.running.idle().await;
                 let revision = self.cluster.environment().revision().await?;
                 // On a paused clock this ends when nothing else can run: what the last write has caused is done.
-                tokio::time::sleep(Duration::from_millis(if self.cluster.environment().is_paused() { 1 } else { 50 }))
-                    .await;
+                tokio::time::sleep(Duration::from_millis(if self.cluster.environment().is_paused() {
+                    1
+                } else {
+                    50
+                }))
+                .await;
                 if self.running.is_idle() && self.cluster.environment().revision().await? == revision {
                     return Ok(());
                 }
@@ -94,7 +98,9 @@ impl Operator {
             }
             writes = self.record.since(before.0);
         }
-        Err(Error::NotQuiet { writes: writes.iter().map(|write| format!("  {write}")).collect::<Vec<_>>().join("\n") })
+        Err(Error::NotQuiet {
+            writes: writes.iter().map(|write| format!("  {write}")).collect::<Vec<_>>().join("\n"),
+        })
     }
 
     /// How many writing requests the operator has sent.

@@ -62,9 +62,14 @@ impl Wait<'_> {
         done: &mut impl FnMut(Option<&Value>) -> Option<T>,
     ) -> Result<Option<T>> {
         let started = std::time::Instant::now();
-        let parameters = WatchParams::default().fields(&format!("metadata.name={}", self.name)).initial_events();
+        let parameters =
+            WatchParams::default().fields(&format!("metadata.name={}", self.name)).initial_events();
         loop {
-            let failed = |source| Error::Request { action: "watch", object: self.describe(), source: Box::new(source) };
+            let failed = |source| Error::Request {
+                action: "watch",
+                object: self.describe(),
+                source: Box::new(source),
+            };
             let request = Request::new(self.path())
                 .watch(&parameters, "")
                 .map_err(|error| failed(kube::Error::BuildRequest(error)))?;
@@ -94,7 +99,8 @@ impl Wait<'_> {
 
     fn path(&self) -> String {
         let root = if self.kind.group.is_empty() { "api" } else { "apis" };
-        let namespace = if self.kind.namespaced { format!("namespaces/{}/", self.namespace) } else { String::new() };
+        let namespace =
+            if self.kind.namespaced { format!("namespaces/{}/", self.namespace) } else { String::new() };
         format!("/{root}/{}/{namespace}{}", self.kind.api_version(), self.kind.plural)
     }
 
@@ -128,7 +134,8 @@ impl History {
         }
         if !self.changes.is_empty() {
             let first = self.changes.len().saturating_sub(SHOWN);
-            let _ = writeln!(text, "what happened while waiting:\n{}", self.changes[first..].join("\n  ---\n"));
+            let _ =
+                writeln!(text, "what happened while waiting:\n{}", self.changes[first..].join("\n  ---\n"));
         }
         match &self.last {
             None => text.push_str("last seen: it does not exist"),

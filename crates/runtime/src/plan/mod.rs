@@ -76,7 +76,9 @@ impl Plan {
     /// name that exists must already be controlled by the main object.
     pub fn ensure<K: Object>(mut self, object: K) -> Self {
         match intent(&object) {
-            Ok(wanted) => self.ensures.push(Ensure { kind: Kind::of::<K>(), key: Key::of(&object), object: wanted }),
+            Ok(wanted) => {
+                self.ensures.push(Ensure { kind: Kind::of::<K>(), key: Key::of(&object), object: wanted })
+            }
             Err(error) => self.blame(error),
         }
         self
