@@ -100,8 +100,11 @@ func main() {
 	}
 	sort.Strings(kinds)
 	write(*out, "kinds.txt", kinds)
+	for model, name := range special {
+		g.texts["@"+name] = "@" + name + "\t" + describe(g.schemas[model])
+	}
 	write(*out, "types.txt", sortedValues(g.types, func(string) bool { return true }))
-	core := func(name string) bool { return strings.HasPrefix(name, "core.") || strings.HasPrefix(name, "meta.") }
+	core := func(name string) bool { return strings.HasPrefix(name, "core.") || strings.HasPrefix(name, "meta.") || name[0] == '@' }
 	write(*out, "descriptions_core.txt", sortedValues(g.texts, core))
 	write(*out, "descriptions.txt", sortedValues(g.texts, func(n string) bool { return !core(n) }))
 	write(*out, "columns.txt", columns(module))

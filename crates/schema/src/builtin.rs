@@ -17,11 +17,14 @@ pub(crate) mod types;
 pub use decode::{DecodeError, decode};
 pub(crate) use decode::{is_omitted, zero};
 pub use defaults::default;
+pub(crate) use descriptions::DESCRIPTIONS;
 pub use descriptions::describe;
 pub use prepare::{has_generation, prepare_create, prepare_update};
 pub use resources::{Resource, Subresource, Verbs, resource, resources};
 
 pub use selectable::{FieldLabelError, check_field_label, field_value};
+
+pub(crate) use types::kinds_of_type;
 
 use pilothouse_value::Gvk;
 

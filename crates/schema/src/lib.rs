@@ -10,6 +10,7 @@ mod formats;
 pub mod jsonpath;
 pub mod node;
 mod object_meta;
+pub mod openapi;
 pub mod pattern;
 pub mod proto;
 mod prune;

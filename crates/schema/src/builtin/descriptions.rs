@@ -8,18 +8,19 @@ use std::sync::LazyLock;
 
 use super::types;
 
-static CORE: &str = include_str!("../tables/descriptions_core.txt");
-static OTHER: &str = include_str!("../tables/descriptions.txt");
+/// The texts of both tables.
+pub(crate) const DESCRIPTIONS: [&str; 2] = [CORE, OTHER];
 
-/// The description of a type of the tables, or of one of its fields; `None` when there is none.
+const CORE: &str = include_str!("../tables/descriptions_core.txt");
+const OTHER: &str = include_str!("../tables/descriptions.txt");
+
+/// The description of a type of the tables, or of one of its fields; `None` when there is none. The types with a JSON
+/// form of their own are named by their form behind an `@`, such as `@quantity`.
 pub fn describe(type_name: &str, field: Option<&str>) -> Option<Cow<'static, str>> {
     static CORE_LINES: LazyLock<Vec<&str>> = LazyLock::new(|| CORE.lines().collect());
     static OTHER_LINES: LazyLock<Vec<&str>> = LazyLock::new(|| OTHER.lines().collect());
-    let lines = if type_name.starts_with("core.") || type_name.starts_with("meta.") {
-        &CORE_LINES
-    } else {
-        &OTHER_LINES
-    };
+    let is_core = ["core.", "meta.", "@"].iter().any(|prefix| type_name.starts_with(prefix));
+    let lines = if is_core { &CORE_LINES } else { &OTHER_LINES };
     let key = |line: &&'static str| line.split('\t').next().unwrap_or_default();
     let at = lines.binary_search_by(|line| key(line).cmp(type_name)).ok()?;
     let mut parts = lines.get(at)?.split('\t').skip(1);

@@ -19,7 +19,7 @@ use pilothouse_value::{Gvk, Value};
 use super::defaults;
 use crate::Schema;
 
-static TYPES: &str = include_str!("../tables/types.txt");
+pub(crate) static TYPES: &str = include_str!("../tables/types.txt");
 static KINDS: &str = include_str!("../tables/kinds.txt");
 
 /// The place of a type in the table.
@@ -175,8 +175,8 @@ impl TypeId {
     }
 }
 
-/// The type of a kind.
-pub(crate) fn kind(gvk: &Gvk) -> Option<&'static TypeDef> {
+/// The kinds with their types.
+fn by_kind() -> &'static [(&'static str, &'static str, &'static str)] {
     static BY_KIND: LazyLock<Vec<(&str, &str, &str)>> = LazyLock::new(|| {
         let row = |line: &'static str| {
             let mut words = line.split(' ');
@@ -186,10 +186,31 @@ pub(crate) fn kind(gvk: &Gvk) -> Option<&'static TypeDef> {
         rows.sort_unstable();
         rows
     });
+    &BY_KIND
+}
+
+/// The kinds that a type is of, as a document of one group version tells them: options belong to its group too.
+pub(crate) fn kinds_of_type(name: &str, group_version: &pilothouse_value::GroupVersion) -> Vec<Gvk> {
+    let rows = by_kind().iter().filter(|(_, _, of)| *of == name);
+    let mut kinds: Vec<Gvk> = rows
+        .filter_map(|(version, kind, _)| {
+            Some(version.parse::<pilothouse_value::GroupVersion>().ok()?.kind(*kind))
+        })
+        .collect();
+    if let (true, Some(options)) =
+        (name == "meta.v1.DeleteOptions" && !group_version.group.is_empty(), kinds.first())
+    {
+        kinds.push(group_version.kind(&*options.kind));
+    }
+    kinds
+}
+
+/// The type of a kind.
+pub(crate) fn kind(gvk: &Gvk) -> Option<&'static TypeDef> {
     let look = |api_version: &str| {
         let at =
-            BY_KIND.binary_search_by(|(v, k, _)| (*v, *k).cmp(&(api_version, gvk.kind.as_str()))).ok()?;
-        BY_KIND.get(at).and_then(|(_, _, name)| find(name))
+            by_kind().binary_search_by(|(v, k, _)| (*v, *k).cmp(&(api_version, gvk.kind.as_str()))).ok()?;
+        by_kind().get(at).and_then(|(_, _, name)| find(name))
     };
     let found = look(&gvk.api_version()).or_else(|| {
         // Every group has the options of requests and the status; they are one type each.
