@@ -59,10 +59,10 @@ impl Components {
         if !properties.is_empty() {
             schema.insert("properties", properties);
         }
-        let required: Value =
-            def.fields.iter().filter(|field| field.required).map(|field| field.name).collect();
-        if required.as_array().is_some_and(|names| !names.is_empty()) {
-            schema.insert("required", required);
+        let mut required: Vec<&Field> = def.fields.iter().filter(|field| field.required).collect();
+        required.sort_by_key(|field| field.position);
+        if !required.is_empty() {
+            schema.insert("required", required.iter().map(|field| field.name).collect::<Value>());
         }
         write_marks(&def.marks, &mut schema);
         self.schemas.push((name, Value::Object(schema), Some(def.name)));
@@ -79,7 +79,7 @@ impl Components {
             && marks.map_type.is_none()
             && marks.list_type.is_none();
         // Nothing may stand beside a reference, so it is wrapped.
-        if let (false, Some(target)) = (bare, schema.remove("$ref")) {
+        if !bare && let Some(target) = schema.remove("$ref") {
             schema.insert("allOf", json!([{"$ref": target.as_str().unwrap_or_default()}]));
         }
         if let Some(text) = description {
@@ -100,12 +100,13 @@ impl Components {
             Form::Int64 => json!({"type": "integer", "format": "int64"}),
             Form::Double => json!({"type": "number", "format": "double"}),
             Form::Bytes => json!({"type": "string", "format": "byte"}),
-            Form::List(item) | Form::WrappedList(item) => {
-                Value::Object(Map::from_iter([("type", "array".into()), ("items", self.element(item))]))
-            }
+            Form::List(item) | Form::WrappedList(item) => Value::Object(Map::from_iter([
+                ("type", "array".into()),
+                ("items", Value::Object(self.form(item))),
+            ])),
             Form::Map(item) => Value::Object(Map::from_iter([
                 ("type", "object".into()),
-                ("additionalProperties", self.element(item)),
+                ("additionalProperties", Value::Object(self.form(item))),
             ])),
             Form::Ref(id) => {
                 self.add_type(id.def());
@@ -117,15 +118,6 @@ impl Components {
             Value::Object(schema) => schema,
             _ => Map::new(),
         }
-    }
-
-    /// The elements of lists and maps are published with their zero as default, unless they are references.
-    fn element(&mut self, item: &Form) -> Value {
-        let mut schema = self.form(item);
-        if let Some(zero @ (Value::String(_) | Value::Int(_) | Value::Bool(_))) = published_zero(item) {
-            schema.insert("default", zero);
-        }
-        Value::Object(schema)
     }
 
     /// The types whose JSON form is not that of a struct.
