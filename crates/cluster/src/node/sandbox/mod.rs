@@ -21,6 +21,7 @@ use std::sync::Arc;
 use nix::sys::signal::Signal;
 use nix::unistd::{Gid, Uid};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::sync::watch;
 
 pub(super) use layout::Mount;
 pub(super) use terminal::Terminal;
@@ -87,7 +88,10 @@ pub(super) struct Program {
 
 /// A started program. Dropping it kills it, and all that it has started.
 pub(super) struct Process {
-    child: Child,
+    /// The keeper's process id.
+    #[cfg(test)]
+    keeper: u32,
+    exit: watch::Receiver<Option<i32>>,
     control: PipeWriter,
     /// Its namespaces, in the order in which they are to be entered.
     namespaces: Arc<[OwnedFd]>,
@@ -120,7 +124,7 @@ impl Isolation {
             ..Surroundings::default()
         };
         let refusal = match start(attempt, program, surroundings).await {
-            Ok(mut process) => match process.wait().await {
+            Ok(process) => match process.wait().await {
                 0 => return attempt,
                 code => format!("exit code {code}"),
             },
@@ -244,8 +248,36 @@ fn spawn(program: Program, world: World, texts: Vec<String>) -> Result<Process, 
         _ => Vec::new(),
     };
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    Ok(Process { child, control, namespaces: namespaces.into(), stdin, stdout, stderr, terminal })
+    Ok(Process {
+        #[cfg(test)]
+        keeper: child.id().unwrap_or_default(),
+        exit: reap(child),
+        control,
+        namespaces: namespaces.into(),
+        stdin,
+        stdout,
+        stderr,
+        terminal,
+    })
 }
+
+/// Waits for a keeper, whoever still asks for its exit code: no zombie is left.
+fn reap(mut child: Child) -> watch::Receiver<Option<i32>> {
+    let (sender, receiver) = watch::channel(None);
+    tokio::spawn(async move {
+        let code = match child.wait().await {
+            Ok(status) => status.code().unwrap_or(KILLED),
+            Err(error) => {
+                tracing::warn!(%error, "waiting for a process failed");
+                KILLED
+            }
+        };
+        sender.send_replace(Some(code));
+    });
+    receiver
+}
+
+const KILLED: i32 = 128 + Signal::SIGKILL as i32;
 
 /// What failed, as the child told it. Nothing told means that `exec` itself did.
 fn stage(mut report: PipeReader, texts: &[String], program: &str) -> String {
@@ -277,14 +309,10 @@ impl Process {
     }
 
     /// The exit code; 128 + N after signal N.
-    pub(super) async fn wait(&mut self) -> i32 {
-        match self.child.wait().await {
-            Ok(status) => status.code().unwrap_or(128 + Signal::SIGKILL as i32),
-            Err(error) => {
-                tracing::warn!(%error, "waiting for a process failed");
-                255
-            }
-        }
+    pub(super) async fn wait(&self) -> i32 {
+        let mut exit = self.exit.clone();
+        let code = exit.wait_for(Option::is_some).await.map(|code| *code);
+        code.ok().flatten().unwrap_or(KILLED)
     }
 
     /// To start others beside it, as long as it runs.

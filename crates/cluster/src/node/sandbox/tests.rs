@@ -150,7 +150,7 @@ async fn sigterm_reaches_the_program_and_what_it_left_behind_dies() {
     let place = Place::new().await;
     let mut process = place.sh("sleep 1000 & echo $$; wait", place.surroundings()).await.unwrap();
     first_line(&mut process).await;
-    let keeper = process.child.id().unwrap();
+    let keeper = process.keeper;
     let family = descendants(keeper);
     assert!(family.len() >= 2, "{family:?}");
     process.signal(Signal::SIGTERM);
@@ -164,7 +164,7 @@ async fn sigkill_ends_a_program_that_ignores_sigterm() {
     let script = "trap '' TERM; sleep 1000 & echo ready; while :; do wait; done";
     let mut process = place.sh(script, place.surroundings()).await.unwrap();
     first_line(&mut process).await;
-    let family = descendants(process.child.id().unwrap());
+    let family = descendants(process.keeper);
     process.signal(Signal::SIGTERM);
     process.signal(Signal::SIGKILL);
     assert_eq!(process.wait().await, 137);
@@ -178,11 +178,11 @@ async fn a_program_dies_with_the_hand_that_holds_it() {
     let script = "(setsid sleep 1000 &) ; echo ready; sleep 1000";
     let mut process = place.sh(script, place.surroundings()).await.unwrap();
     first_line(&mut process).await;
-    let family = descendants(process.child.id().unwrap());
+    let family = descendants(process.keeper);
     // What the kernel does to the pipe when the node is killed.
-    let Process { control, mut child, .. } = process;
-    drop(control);
-    child.wait().await.unwrap();
+    let mut exit = process.exit.clone();
+    drop(process);
+    exit.wait_for(Option::is_some).await.unwrap();
     assert_eq!(family.iter().filter(|pid| alive(pid)).count(), 0, "{family:?}");
 }
 
@@ -217,7 +217,7 @@ async fn a_daemon_that_a_command_starts_outlives_the_command_but_not_the_contain
     let (out, _) = finish(start_inside(process.inside(), shell(count)).await.unwrap()).await;
     // init, the program, the daemon, and sh, ls and grep.
     assert_eq!(out, "6\n");
-    let family = descendants(process.child.id().unwrap());
+    let family = descendants(process.keeper);
     process.signal(Signal::SIGKILL);
     process.wait().await;
     assert_eq!(family.iter().filter(|pid| alive(pid)).count(), 0);
