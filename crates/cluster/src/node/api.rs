@@ -1,6 +1,7 @@
 //! What a node says to the API and asks of it, and nothing else: the one file that holds the client.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ pub(super) struct Api {
     client: Client,
     clock: Clock,
     node: Arc<str>,
+    /// Events so far: two of one second need two names.
+    events: Arc<AtomicU32>,
 }
 
 /// Whether an event tells of something wrong.
@@ -43,7 +46,7 @@ pub(super) enum Tone {
 
 impl Api {
     pub(super) fn new(client: Client, clock: Clock, node: &str) -> Self {
-        Self { client: client.with_manager("kubelet"), clock, node: node.into() }
+        Self { client: client.with_manager("kubelet"), clock, node: node.into(), events: Arc::default() }
     }
 
     pub(super) fn now(&self) -> Timestamp {
@@ -189,7 +192,8 @@ impl Api {
     ) -> Result<Option<Vec<(String, Vec<u8>)>>, Missing> {
         let name = reference.str_at(&["name"]).unwrap_or_default();
         let secret = kind.starts_with("secret");
-        let (gvr, what) = if secret { (&*SECRETS, "secret") } else { (&*resources::CONFIG_MAPS, "configmap") };
+        let (gvr, what) =
+            if secret { (&*SECRETS, "secret") } else { (&*resources::CONFIG_MAPS, "configmap") };
         let document = match self.client.get(gvr, Some(namespace), name).await {
             Ok(document) => document,
             Err(error) if error.code == 404 => {
@@ -202,10 +206,13 @@ impl Api {
         let entries = |key: &str| document.get(key).and_then(Value::as_object);
         let decode = |text: &Value| {
             let text = text.as_str().unwrap_or_default();
-            STANDARD.decode(text).map_err(|error| Missing(format!("{what} {name:?} holds no base64: {error}")))
+            STANDARD
+                .decode(text)
+                .map_err(|error| Missing(format!("{what} {name:?} holds no base64: {error}")))
         };
         for (key, value) in entries("data").into_iter().flat_map(|map| map.iter()) {
-            let bytes = if secret { decode(value)? } else { value.as_str().unwrap_or_default().as_bytes().to_vec() };
+            let bytes =
+                if secret { decode(value)? } else { value.as_str().unwrap_or_default().as_bytes().to_vec() };
             data.push((key.to_owned(), bytes));
         }
         for (key, value) in entries("binaryData").into_iter().flat_map(|map| map.iter()) {
@@ -243,13 +250,26 @@ impl Api {
         let answer = self.client.create_subresource(accounts, namespace, account, "token", request).await;
         let answer = answer.map_err(|error| Missing(format!("failed to fetch token: {}", error.message)))?;
         let token = answer.str_at(&["status", "token"]).unwrap_or_default();
-        if token.is_empty() { Err(Missing("failed to fetch token: the answer holds none".to_owned())) } else { Ok(token.to_owned()) }
+        if token.is_empty() {
+            Err(Missing("failed to fetch token: the answer holds none".to_owned()))
+        } else {
+            Ok(token.to_owned())
+        }
     }
 
     /// Records an event about a pod, or about one of its containers. What cannot be recorded is logged.
-    pub(super) async fn event(&self, pod: &Value, container: Option<&str>, tone: Tone, reason: &str, message: &str) {
+    pub(super) async fn event(
+        &self,
+        pod: &Value,
+        container: Option<&str>,
+        tone: Tone,
+        reason: &str,
+        message: &str,
+    ) {
         let namespace = spec::namespace(pod);
         let now = self.now();
+        let number = self.events.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}.{:x}{:08x}", object::name(pod), now.unix_seconds(), number);
         let mut involved = json!({
             "apiVersion": "v1",
             "kind": "Pod",
@@ -264,7 +284,7 @@ impl Api {
         let event = json!({
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"generateName": format!("{}.", object::name(pod)), "namespace": namespace},
+            "metadata": {"name": name, "namespace": namespace},
             "involvedObject": involved,
             "reason": reason,
             "message": message,

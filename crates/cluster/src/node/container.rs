@@ -158,7 +158,12 @@ impl Container {
     }
 
     /// Runs the container until it has ended for good or is stopped. Returns the last exit code, if there was a run.
-    pub(super) async fn run(&self, context: &PodContext, policy: RestartPolicy, mut stop: Stop) -> Option<i32> {
+    pub(super) async fn run(
+        &self,
+        context: &PodContext,
+        policy: RestartPolicy,
+        mut stop: Stop,
+    ) -> Option<i32> {
         let mut crashes = 0u32;
         let mut code = None;
         let unknown = self.snapshot().last;
@@ -181,7 +186,9 @@ impl Container {
             match self.run_once(context, &mut stop).await {
                 Err(refused) => {
                     self.wait_for(context, refused.reason, &refused.message);
-                    context.event(self.name(), Tone::Warning, "Failed", &format!("Error: {}", refused.message)).await;
+                    context
+                        .event(self.name(), Tone::Warning, "Failed", &format!("Error: {}", refused.message))
+                        .await;
                     if paused(CONFIG_RETRY, &mut stop).await {
                         return code;
                     }
@@ -206,7 +213,11 @@ impl Container {
                     context.label()
                 );
                 self.wait_for(context, "CrashLoopBackOff", &message);
-                let message = format!("Back-off restarting failed container {} in pod {}", self.name(), context.label());
+                let message = format!(
+                    "Back-off restarting failed container {} in pod {}",
+                    self.name(),
+                    context.label()
+                );
                 context.event(self.name(), Tone::Warning, "BackOff", &message).await;
                 if paused(pause, &mut stop).await {
                     // It ends as it last was, not as waiting.
@@ -232,25 +243,27 @@ impl Container {
         let run = self.snapshot().restarts;
         let id = format!("process://{}-{name}-{run}", context.uid);
         let log = self.open_log(context, run).map_err(|error| broken("opening the log", &error))?;
-        std::fs::write(context.termination_file(&name), "").map_err(|error| broken("making the termination log", &error))?;
+        std::fs::write(context.termination_file(&name), "")
+            .map_err(|error| broken("making the termination log", &error))?;
         let (program, surroundings) = program::prepare(context, &self.document).await?;
         context.event(&name, Tone::Normal, "Created", &format!("Created container: {name}")).await;
-        let mut process = match sandbox::start(context.settings.isolation, program.clone(), surroundings).await {
-            Ok(process) => process,
-            Err(error) => {
-                let now = context.api.now();
-                log.end(now);
-                let message = error.to_string();
-                context.event(&name, Tone::Warning, "Failed", &format!("Error: {message}")).await;
-                let reason = "StartError".to_owned();
-                let ended = Ended { code: 128, reason, message, started: None, finished: now, id };
-                self.set(context, |snapshot| {
-                    (snapshot.ready, snapshot.started) = (false, false);
-                    snapshot.state = State::Terminated(ended);
-                });
-                return Ok(128);
-            }
-        };
+        let mut process =
+            match sandbox::start(context.settings.isolation, program.clone(), surroundings).await {
+                Ok(process) => process,
+                Err(error) => {
+                    let now = context.api.now();
+                    log.end(now);
+                    let message = error.to_string();
+                    context.event(&name, Tone::Warning, "Failed", &format!("Error: {message}")).await;
+                    let reason = "StartError".to_owned();
+                    let ended = Ended { code: 128, reason, message, started: None, finished: now, id };
+                    self.set(context, |snapshot| {
+                        (snapshot.ready, snapshot.started) = (false, false);
+                        snapshot.state = State::Terminated(ended);
+                    });
+                    return Ok(128);
+                }
+            };
         let started = context.api.now();
         let (output, _) = broadcast::channel(ATTACH_QUEUE);
         let (exit, exited) = watch::channel(None);
@@ -274,7 +287,9 @@ impl Container {
         let has = |probe: &str| self.document.get(probe).is_some();
         let (startup, readiness) = (has("startupProbe"), has("readinessProbe"));
         self.set(context, |snapshot| {
-            if let State::Terminated(ended) = std::mem::replace(&mut snapshot.state, State::Running { since: started }) {
+            if let State::Terminated(ended) =
+                std::mem::replace(&mut snapshot.state, State::Running { since: started })
+            {
                 snapshot.last = Some(ended);
             }
             snapshot.id.clone_from(&id);
@@ -455,7 +470,14 @@ impl Container {
         "failed liveness probe".to_owned()
     }
 
-    async fn ask(&self, context: &PodContext, subject: &Subject, kind: &str, probe: &Value, schedule: Schedule) -> bool {
+    async fn ask(
+        &self,
+        context: &PodContext,
+        subject: &Subject,
+        kind: &str,
+        probe: &Value,
+        schedule: Schedule,
+    ) -> bool {
         match subject.ask(probe, schedule).await {
             Ok(()) => true,
             Err(why) => {

@@ -22,7 +22,10 @@ pub(super) struct Context<'a> {
 ///
 /// # Errors
 /// When a required ConfigMap, Secret or key is missing, or a reference cannot be understood.
-pub(super) async fn environment(container: &Value, context: Context<'_>) -> Result<Vec<(String, String)>, Missing> {
+pub(super) async fn environment(
+    container: &Value,
+    context: Context<'_>,
+) -> Result<Vec<(String, String)>, Missing> {
     let mut env = Environment(context.base.clone());
     let namespace = spec::namespace(context.pod);
     if context.pod.at(&["spec", "enableServiceLinks"]).and_then(Value::as_bool) != Some(false) {
@@ -132,7 +135,10 @@ fn unknown_field(path: &str) -> Missing {
 /// `key="value"` a line, as the downward API writes maps.
 fn lines(map: Option<&pilothouse_value::Map>) -> String {
     let entries = map.into_iter().flat_map(|map| map.iter());
-    entries.map(|(key, value)| format!("{key}={:?}", value.as_str().unwrap_or_default())).collect::<Vec<_>>().join("\n")
+    entries
+        .map(|(key, value)| format!("{key}={:?}", value.as_str().unwrap_or_default()))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// A container's own request or limit in units of the divisor, rounded up. What is not set is the machine's.
@@ -191,9 +197,7 @@ mod tests {
     #[test]
     fn resources_are_divided_and_rounded_up() {
         let container = json!({"resources": {"limits": {"memory": "64Mi", "cpu": "1500m"}}});
-        let get = |resource: &str, divisor: &str| {
-            resource_of(&container, resource, divisor)
-        };
+        let get = |resource: &str, divisor: &str| resource_of(&container, resource, divisor);
         assert_eq!(get("limits.memory", "1Mi"), "64");
         assert_eq!(get("limits.memory", "0"), (64 << 20).to_string());
         assert_eq!(get("limits.cpu", "1"), "2");

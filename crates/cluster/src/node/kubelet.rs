@@ -30,12 +30,15 @@ impl ProcessKubelet {
             KubeletError::NotFound(format!("pod {}_{} not found on this node", target.pod, target.namespace))
         })?;
         let container = entry.containers.get(&target.container).cloned();
-        container.ok_or_else(|| KubeletError::NotFound(format!("container not found ({:?})", target.container)))
+        container
+            .ok_or_else(|| KubeletError::NotFound(format!("container not found ({:?})", target.container)))
     }
 
     fn live(&self, target: &Target) -> Result<Live, KubeletError> {
         let live = self.container(target)?.live();
-        live.ok_or_else(|| KubeletError::NotFound(format!("container not found ({:?}): it does not run", target.container)))
+        live.ok_or_else(|| {
+            KubeletError::NotFound(format!("container not found ({:?}): it does not run", target.container))
+        })
     }
 }
 
@@ -54,7 +57,10 @@ impl Kubelet for ProcessKubelet {
                 KubeletError::BadRequest(if options.previous {
                     format!("previous terminated container {name:?} in pod {pod:?} not found")
                 } else {
-                    format!("container {name:?} in pod {pod:?} is waiting to start: {}", container.why_waiting())
+                    format!(
+                        "container {name:?} in pod {pod:?} is waiting to start: {}",
+                        container.why_waiting()
+                    )
                 })
             })?;
             log.read(options, now).map_err(|source| KubeletError::Internal {
@@ -65,7 +71,11 @@ impl Kubelet for ProcessKubelet {
         .boxed()
     }
 
-    fn exec(&self, target: Target, options: ExecOptions) -> BoxFuture<'static, Result<Session, KubeletError>> {
+    fn exec(
+        &self,
+        target: Target,
+        options: ExecOptions,
+    ) -> BoxFuture<'static, Result<Session, KubeletError>> {
         let live = self.live(&target);
         async move { session::exec(live?, options).await }.boxed()
     }
@@ -87,7 +97,9 @@ impl Kubelet for ProcessKubelet {
             };
             match TcpStream::connect((ip, port)).await {
                 Ok(stream) => Ok(Box::pin(stream) as Pin<Box<dyn Connection>>),
-                Err(source) => Err(KubeletError::Internal { what: format!("connecting to {ip}:{port}"), source }),
+                Err(source) => {
+                    Err(KubeletError::Internal { what: format!("connecting to {ip}:{port}"), source })
+                }
             }
         }
         .boxed()

@@ -118,7 +118,11 @@ impl Log {
     ///
     /// # Errors
     /// When the log's files cannot be opened.
-    pub(super) fn read(&self, options: LogOptions, now: Timestamp) -> io::Result<BoxStream<'static, io::Result<Bytes>>> {
+    pub(super) fn read(
+        &self,
+        options: LogOptions,
+        now: Timestamp,
+    ) -> io::Result<BoxStream<'static, io::Result<Bytes>>> {
         let mut progress = self.0.progress.subscribe();
         let seen = *progress.borrow_and_update();
         let mut selection = Selection::new(&options, now);
@@ -190,7 +194,9 @@ struct Selection {
 impl Selection {
     fn new(options: &LogOptions, now: Timestamp) -> Self {
         let since = match (options.since_seconds, &options.since_time) {
-            (Some(seconds), _) => Some(Timestamp::from_unix_seconds(now.unix_seconds().saturating_sub(seconds))),
+            (Some(seconds), _) => {
+                Some(Timestamp::from_unix_seconds(now.unix_seconds().saturating_sub(seconds)))
+            }
             (None, Some(time)) => Timestamp::parse(time).ok(),
             (None, None) => None,
         };
@@ -223,7 +229,10 @@ impl Selection {
             Some(LogSource::Stderr) => source == b"stderr",
         };
         let recent = self.since.is_none_or(|since| {
-            std::str::from_utf8(time).ok().and_then(|time| Timestamp::parse(time).ok()).is_some_and(|time| time >= since)
+            std::str::from_utf8(time)
+                .ok()
+                .and_then(|time| Timestamp::parse(time).ok())
+                .is_some_and(|time| time >= since)
         });
         if !(wanted && recent) {
             return None;

@@ -109,7 +109,9 @@ impl Settings {
         let (first, most) = self.back_off;
         match crashes.checked_sub(1) {
             None => Duration::ZERO,
-            Some(doublings) => first.saturating_mul(1u32.checked_shl(doublings).unwrap_or(u32::MAX)).min(most),
+            Some(doublings) => {
+                first.saturating_mul(1u32.checked_shl(doublings).unwrap_or(u32::MAX)).min(most)
+            }
         }
     }
 }
@@ -188,7 +190,7 @@ impl Node {
         }
         let addresses = Addresses::claim().map_err(machine("claiming addresses for pods"))?;
         let isolation = Isolation::probe(&staging).await;
-        let user = User::new(&format!("system:node:{name}"), &["system:nodes", pilothouse_apiserver::MASTERS]);
+        let user = User::new(format!("system:node:{name}"), ["system:nodes", pilothouse_apiserver::MASTERS]);
         let api = Api::new(server.client(user), server.clock(), &name);
         api.register(register::node(&name, isolation, api.now()))
             .await

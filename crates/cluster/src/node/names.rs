@@ -155,14 +155,16 @@ impl State {
         let key = (namespace.to_owned(), name.to_owned());
         let Some(endpoints) = self.endpoints.get(&key) else { return Vec::new() };
         // Services that publish addresses early are there so that peers find each other before they are ready.
-        let early = self.services.get(&key).and_then(|service| service.at(&["spec", "publishNotReadyAddresses"]));
+        let early =
+            self.services.get(&key).and_then(|service| service.at(&["spec", "publishNotReadyAddresses"]));
         let lists = if early.and_then(Value::as_bool) == Some(true) {
             &["addresses", "notReadyAddresses"][..]
         } else {
             &["addresses"]
         };
         let subsets = endpoints.items_at(&["subsets"]);
-        let addresses = lists.iter().flat_map(|list| subsets.iter().flat_map(move |subset| subset.items_at(&[list])));
+        let addresses =
+            lists.iter().flat_map(|list| subsets.iter().flat_map(move |subset| subset.items_at(&[list])));
         let mut found: Vec<(String, Option<String>)> = Vec::new();
         for address in addresses {
             let Some(ip) = address.str_at(&["ip"]) else { continue };
@@ -181,7 +183,10 @@ impl State {
             line(&mut text, &api.ip().to_string(), "kubernetes", "default", namespace);
         }
         for ((home, name), service) in &self.services {
-            if let Some(target) = service.str_at(&["spec", "externalName"]).filter(|name| name.parse::<std::net::IpAddr>().is_ok()) {
+            if let Some(target) = service
+                .str_at(&["spec", "externalName"])
+                .filter(|name| name.parse::<std::net::IpAddr>().is_ok())
+            {
                 line(&mut text, target, name, home, namespace);
             }
             for (ip, host) in self.addresses(home, name) {
@@ -203,7 +208,9 @@ fn line(text: &mut String, ip: &str, name: &str, home: &str, namespace: &str) {
 }
 
 fn head(pod: &Value, pod_ip: &str) -> String {
-    let mut text = String::from("# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost\n");
+    let mut text = String::from(
+        "# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost\n",
+    );
     let host = spec::hostname(pod);
     let own = match pod.str_at(&["spec", "subdomain"]).filter(|subdomain| !subdomain.is_empty()) {
         Some(subdomain) => format!("{host}.{subdomain}.{}.svc.{DOMAIN} {host}", spec::namespace(pod)),
@@ -258,7 +265,12 @@ mod tests {
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(text.contains("127.64.0.1\tweb-0.web.shop.svc.cluster.local web-0\n"), "{text}");
         assert!(text.contains("127.64.0.2\tdb.shop.svc.cluster.local db.shop.svc db.shop db\n"), "{text}");
-        assert!(text.contains("127.64.0.2\tdb-0.db.shop.svc.cluster.local db-0.db.shop.svc db-0.db.shop db-0.db\n"), "{text}");
+        assert!(
+            text.contains(
+                "127.64.0.2\tdb-0.db.shop.svc.cluster.local db-0.db.shop.svc db-0.db.shop db-0.db\n"
+            ),
+            "{text}"
+        );
         put(&directory, "db", json!([]));
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(!text.contains("127.64.0.2"), "{text}");

@@ -242,7 +242,8 @@ impl Pod {
     async fn publish(&mut self) {
         for attempt in 0..STATUS_ATTEMPTS {
             let pod = self.context.pod();
-            let snapshots = |list: &[Arc<Container>]| list.iter().map(|one| one.snapshot()).collect::<Vec<Snapshot>>();
+            let snapshots =
+                |list: &[Arc<Container>]| list.iter().map(|one| one.snapshot()).collect::<Vec<Snapshot>>();
             let place = Place {
                 pod_ip: &self.context.ip_text,
                 host_ip: HOST_IP,
@@ -280,7 +281,12 @@ impl Pod {
 }
 
 /// From volumes to the end of the last container. Ends early when it is told to stop, with nothing left running.
-async fn live(context: Arc<PodContext>, init: Vec<Arc<Container>>, main: Vec<Arc<Container>>, mut stop: Stop) {
+async fn live(
+    context: Arc<PodContext>,
+    init: Vec<Arc<Container>>,
+    main: Vec<Arc<Container>>,
+    mut stop: Stop,
+) {
     if volumes(&context, &mut stop).await.is_err() {
         return;
     }
@@ -292,8 +298,8 @@ async fn live(context: Arc<PodContext>, init: Vec<Arc<Container>>, main: Vec<Arc
     for container in init {
         if spec::is_sidecar(&container.document) {
             let mut changes = container.changes();
-            let (context, stop) = (Arc::clone(&context), sidecars_stopped.clone());
-            let sidecar = async move { container.run(&context, RestartPolicy::Always, stop).await };
+            let (context, its_stop) = (Arc::clone(&context), sidecars_stopped.clone());
+            let sidecar = async move { container.run(&context, RestartPolicy::Always, its_stop).await };
             sidecars.push(tokio::spawn(sidecar));
             ready = tokio::select! {
                 started = changes.wait_for(|snapshot| snapshot.started) => started.is_ok(),

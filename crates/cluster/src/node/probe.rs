@@ -12,6 +12,8 @@ use super::spec;
 
 /// How much of a probe's answer is kept for messages, in bytes.
 const MAX_ANSWER: usize = 10 << 10;
+/// How long after its end a command's outputs are waited for.
+const LAST_WORDS: Duration = Duration::from_millis(250);
 
 /// When a container is asked, and how many answers it takes to believe one.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +28,8 @@ pub(super) struct Schedule {
 impl Schedule {
     pub(super) fn of(probe: &Value) -> Self {
         let number = |key: &str, default| probe.i64_at(&[key]).unwrap_or(default);
-        let seconds = |key: &str, default| Duration::from_secs(u64::try_from(number(key, default)).unwrap_or_default());
+        let seconds =
+            |key: &str, default| Duration::from_secs(u64::try_from(number(key, default)).unwrap_or_default());
         Self {
             delay: seconds("initialDelaySeconds", 0),
             period: seconds("periodSeconds", 10).max(Duration::from_secs(1)),
@@ -85,17 +88,14 @@ impl Subject {
         let program = Program { argv, tty: false, stdin: false, ..self.program.clone() };
         let started = sandbox::start_inside(self.inside.clone(), program).await;
         let mut process = started.map_err(|error| error.to_string())?;
-        let mut answer = Vec::new();
         let (stdout, stderr) = (process.stdout.take(), process.stderr.take());
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        // A process that it leaves behind may keep the pipes: the end of the program is what counts.
-        let read = async { tokio::join!(read_some(stdout, &mut out), read_some(stderr, &mut err)) };
+        let read = async { tokio::join!(read_some(stdout), read_some(stderr)) };
         tokio::pin!(read);
-        let code = tokio::select! {
-            code = process.wait() => code,
-            _ = &mut read => process.wait().await,
+        let (code, (mut answer, err)) = tokio::select! {
+            // A process that it leaves behind may keep the pipes: the end of the program is what counts.
+            code = process.wait() => (code, tokio::time::timeout(LAST_WORDS, &mut read).await.unwrap_or_default()),
+            answer = &mut read => (process.wait().await, answer),
         };
-        answer.extend(out);
         answer.extend(err);
         if code == 0 { Ok(()) } else { Err(String::from_utf8_lossy(&answer).trim_end().to_owned()) }
     }
@@ -117,9 +117,9 @@ impl Subject {
             }
             None => None,
         };
-        number.and_then(|number| u16::try_from(number).ok()).ok_or_else(|| {
-            format!("couldn't find port: {}", port.map(Value::to_json).unwrap_or_default())
-        })
+        number
+            .and_then(|number| u16::try_from(number).ok())
+            .ok_or_else(|| format!("couldn't find port: {}", port.map(Value::to_json).unwrap_or_default()))
     }
 
     /// A request of our own making: a probe needs a status line and no more.
@@ -154,7 +154,8 @@ impl Subject {
             }
         }
         let line = String::from_utf8_lossy(answer.get(..length).unwrap_or_default()).into_owned();
-        match line.split(' ').nth(1).and_then(|code| code.get(..3)).and_then(|code| code.parse::<u16>().ok()) {
+        match line.split(' ').nth(1).and_then(|code| code.get(..3)).and_then(|code| code.parse::<u16>().ok())
+        {
             Some(200..400) => Ok(()),
             Some(code) => Err(format!("HTTP probe failed with statuscode: {code}")),
             None => Err(format!("Get \"http://{host}{path}\": malformed HTTP response {line:?}")),
@@ -162,12 +163,14 @@ impl Subject {
     }
 }
 
-async fn read_some(stream: Option<impl tokio::io::AsyncRead + Unpin>, out: &mut Vec<u8>) {
-    let Some(mut stream) = stream else { return };
+async fn read_some(stream: Option<impl tokio::io::AsyncRead + Unpin>) -> Vec<u8> {
+    let mut out = Vec::new();
+    let Some(mut stream) = stream else { return out };
     let mut buffer = vec![0; 4096];
     // What is too much is read over: the program is not to block on a full pipe.
     while let Ok(length @ 1..) = stream.read(&mut buffer).await {
         let room = MAX_ANSWER.saturating_sub(out.len());
         out.extend(buffer.iter().take(length.min(room)));
     }
+    out
 }

@@ -22,7 +22,10 @@ pub(super) struct ConfigError {
 }
 
 /// A program and its surroundings.
-pub(super) async fn prepare(context: &PodContext, container: &Value) -> Result<(Program, Surroundings), ConfigError> {
+pub(super) async fn prepare(
+    context: &PodContext,
+    container: &Value,
+) -> Result<(Program, Surroundings), ConfigError> {
     let pod = context.pod();
     let config = |message: String| ConfigError { reason: "CreateContainerConfigError", message };
     let name = container.str_at(&["name"]).unwrap_or_default();
@@ -111,7 +114,10 @@ pub(super) async fn prepare(context: &PodContext, container: &Value) -> Result<(
 }
 
 fn termination_path(container: &Value) -> &str {
-    container.str_at(&["terminationMessagePath"]).filter(|path| path.starts_with('/')).unwrap_or("/dev/termination-log")
+    container
+        .str_at(&["terminationMessagePath"])
+        .filter(|path| path.starts_with('/'))
+        .unwrap_or("/dev/termination-log")
 }
 
 /// The user that a container asks for. Only root can be someone else; otherwise the program runs as the node does.
@@ -123,7 +129,8 @@ fn identity(context: &PodContext, pod: &Value, container: &Value) -> Result<Opti
         let places = [container.at(&["securityContext", key]), pod.at(&["spec", "securityContext", key])];
         places.into_iter().flatten().next().cloned()
     };
-    let number = |key: &str| own(key).and_then(|value| value.as_i64()).and_then(|number| u32::try_from(number).ok());
+    let number =
+        |key: &str| own(key).and_then(|value| value.as_i64()).and_then(|number| u32::try_from(number).ok());
     let uid = number("runAsUser");
     if own("runAsNonRoot").and_then(|value| value.as_bool()) == Some(true) && uid.unwrap_or(0) == 0 {
         return Err("container has runAsNonRoot and image will run as root".to_owned());
@@ -133,7 +140,9 @@ fn identity(context: &PodContext, pod: &Value, container: &Value) -> Result<Opti
         .iter()
         .filter_map(|group| group.as_i64().and_then(|group| u32::try_from(group).ok()))
         .collect();
-    groups.extend(pod.i64_at(&["spec", "securityContext", "fsGroup"]).and_then(|group| u32::try_from(group).ok()));
+    groups.extend(
+        pod.i64_at(&["spec", "securityContext", "fsGroup"]).and_then(|group| u32::try_from(group).ok()),
+    );
     let gid = number("runAsGroup");
     if uid.is_none() && gid.is_none() && groups.is_empty() {
         return Ok(None);

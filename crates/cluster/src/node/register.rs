@@ -82,7 +82,12 @@ fn conditions(ready: bool, since: Timestamp, now: Timestamp) -> Value {
         ("False", "KubeletNotReady", "the node is shutting down")
     };
     json!([
-        condition("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+        condition(
+            "MemoryPressure",
+            "False",
+            "KubeletHasSufficientMemory",
+            "kubelet has sufficient memory available"
+        ),
         condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
         condition("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
         condition("Ready", status, reason, message),

@@ -55,7 +55,10 @@ pub(super) fn is_sidecar(container: &Value) -> bool {
 
 /// The container of that name, of whatever sort.
 pub(super) fn container<'a>(pod: &'a Value, name: &str) -> Option<&'a Value> {
-    init_containers(pod).iter().chain(containers(pod)).find(|container| container.str_at(&["name"]) == Some(name))
+    init_containers(pod)
+        .iter()
+        .chain(containers(pod))
+        .find(|container| container.str_at(&["name"]) == Some(name))
 }
 
 /// How long the pod's processes have after SIGTERM: what the deletion says, or what the pod says.

@@ -77,7 +77,11 @@ impl Snapshot {
 
     /// An init container that has done its part.
     fn is_initialized(&self) -> bool {
-        if self.sidecar { self.started } else { matches!(&self.state, State::Terminated(ended) if ended.code == 0) }
+        if self.sidecar {
+            self.started
+        } else {
+            matches!(&self.state, State::Terminated(ended) if ended.code == 0)
+        }
     }
 
     fn to_value(&self, init: bool) -> Value {
@@ -169,7 +173,9 @@ fn phase(policy: RestartPolicy, init: &[Snapshot], main: &[Snapshot]) -> &'stati
     if policy == RestartPolicy::Never && init.iter().find(failed_init).is_some() {
         return "Failed";
     }
-    if !init.iter().all(Snapshot::is_initialized) && main.iter().all(|s| !s.is_running() && s.ended().is_none()) {
+    if !init.iter().all(Snapshot::is_initialized)
+        && main.iter().all(|s| !s.is_running() && s.ended().is_none())
+    {
         return "Pending";
     }
     let never_ran = |snapshot: &Snapshot| !snapshot.is_running() && snapshot.ended().is_none();
@@ -189,7 +195,11 @@ fn phase(policy: RestartPolicy, init: &[Snapshot], main: &[Snapshot]) -> &'stati
 
 fn conditions(pod: &Value, phase: &str, init: &[Snapshot], main: &[Snapshot], now: Timestamp) -> Value {
     let names = |of: &[Snapshot], bad: &dyn Fn(&Snapshot) -> bool| {
-        of.iter().filter(|snapshot| bad(snapshot)).map(|snapshot| snapshot.name.as_str()).collect::<Vec<_>>().join(" ")
+        of.iter()
+            .filter(|snapshot| bad(snapshot))
+            .map(|snapshot| snapshot.name.as_str())
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     let finished = matches!(phase, "Succeeded" | "Failed");
     let succeeded = phase == "Succeeded";

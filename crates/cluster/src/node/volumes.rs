@@ -91,15 +91,15 @@ impl Volumes<'_> {
         if volume.get("emptyDir").is_some() {
             if !dir.exists() {
                 fs::create_dir_all(&dir).map_err(|error| files(&dir, error))?;
-                fs::set_permissions(&dir, fs::Permissions::from_mode(0o777)).map_err(|error| files(&dir, error))?;
+                fs::set_permissions(&dir, fs::Permissions::from_mode(0o777))
+                    .map_err(|error| files(&dir, error))?;
                 self.give_to_group(&dir).map_err(|error| files(&dir, error))?;
             }
             return Ok(Source { path: dir, read_only: false });
         }
         if let Some(host) = volume.get("hostPath") {
-            let path = host_path(host).map_err(|error| {
-                files(Path::new(host.str_at(&["path"]).unwrap_or_default()), error)
-            })?;
+            let path = host_path(host)
+                .map_err(|error| files(Path::new(host.str_at(&["path"]).unwrap_or_default()), error))?;
             return Ok(Source { path, read_only: false });
         }
         let claim = match (volume.get("persistentVolumeClaim"), volume.get("ephemeral")) {
@@ -129,12 +129,16 @@ impl Volumes<'_> {
     async fn claim(&self, name: &str) -> Result<PathBuf, Missing> {
         let namespace = spec::namespace(self.pod);
         let claim = self.api.claim(namespace, name).await?;
-        let bound = claim.str_at(&["spec", "volumeName"]).filter(|_| claim.str_at(&["status", "phase"]) == Some("Bound"));
+        let bound = claim
+            .str_at(&["spec", "volumeName"])
+            .filter(|_| claim.str_at(&["status", "phase"]) == Some("Bound"));
         let Some(volume) = bound else {
             return Err(Missing(format!("persistentvolumeclaim {namespace}/{name} is not bound yet")));
         };
         let volume = self.api.persistent_volume(volume).await?;
-        let path = volume.str_at(&["spec", "hostPath", "path"]).or_else(|| volume.str_at(&["spec", "local", "path"]));
+        let path = volume
+            .str_at(&["spec", "hostPath", "path"])
+            .or_else(|| volume.str_at(&["spec", "local", "path"]));
         path.map(PathBuf::from).ok_or_else(|| {
             Missing(format!(
                 "persistentvolume {} is no folder of this machine: the process node mounts `hostPath` and `local` only",
@@ -175,7 +179,14 @@ impl Volumes<'_> {
         Ok(files)
     }
 
-    async fn data(&self, kind: &str, source: &Value, name: &str, default: u32, files: &mut Files) -> Result<(), Missing> {
+    async fn data(
+        &self,
+        kind: &str,
+        source: &Value,
+        name: &str,
+        default: u32,
+        files: &mut Files,
+    ) -> Result<(), Missing> {
         let mut reference = Value::from(source.get("name").cloned());
         if let Some(name) = source.get(name) {
             reference = name.clone();
@@ -197,7 +208,12 @@ impl Volumes<'_> {
         for item in items {
             let key = item.str_at(&["key"]).unwrap_or_default();
             match data.get(key) {
-                Some(bytes) => put(files, item.str_at(&["path"]).unwrap_or(key), bytes.clone(), item_mode(item, default))?,
+                Some(bytes) => put(
+                    files,
+                    item.str_at(&["path"]).unwrap_or(key),
+                    bytes.clone(),
+                    item_mode(item, default),
+                )?,
                 None if optional => {}
                 None => return Err(Missing(format!("references non-existent {kind} key: {key}"))),
             }
@@ -216,14 +232,20 @@ impl Volumes<'_> {
                 let container = spec::container(self.pod, name).cloned().unwrap_or_default();
                 env::resource(&reference, &container)?
             };
-            put(files, item.str_at(&["path"]).unwrap_or_default(), text.into_bytes(), item_mode(item, default))?;
+            put(
+                files,
+                item.str_at(&["path"]).unwrap_or_default(),
+                text.into_bytes(),
+                item_mode(item, default),
+            )?;
         }
         Ok(())
     }
 
     /// `fsGroup`: the volume belongs to the group, which may write to it.
     fn give_to_group(&self, path: &Path) -> io::Result<()> {
-        let Some(group) = self.pod.i64_at(&["spec", "securityContext", "fsGroup"]).and_then(|gid| u32::try_from(gid).ok())
+        let Some(group) =
+            self.pod.i64_at(&["spec", "securityContext", "fsGroup"]).and_then(|gid| u32::try_from(gid).ok())
         else {
             return Ok(());
         };
@@ -249,7 +271,8 @@ fn give_tree(path: &Path, group: u32) -> io::Result<()> {
 }
 
 fn unknown(volume: &Value) -> Missing {
-    let keys = volume.as_object().map(|map| map.keys().filter(|key| *key != "name").collect::<Vec<_>>().join(", "));
+    let keys =
+        volume.as_object().map(|map| map.keys().filter(|key| *key != "name").collect::<Vec<_>>().join(", "));
     Missing(format!("the process node cannot mount volumes of this type: {}", keys.unwrap_or_default()))
 }
 
@@ -262,7 +285,8 @@ fn item_mode(item: &Value, default: u32) -> u32 {
 }
 
 fn put(files: &mut Files, path: &str, bytes: Vec<u8>, mode: u32) -> Result<(), Missing> {
-    let inside = !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+    let inside =
+        !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
     if !inside {
         return Err(Missing(format!("the path {path:?} leads out of the volume")));
     }
@@ -285,7 +309,11 @@ fn host_path(source: &Value) -> io::Result<PathBuf> {
         "File" | "FileOrCreate" => metadata.is_file(),
         _ => true,
     };
-    if fits { Ok(path) } else { Err(io::Error::other(format!("hostPath type check failed: is not a {kind}"))) }
+    if fits {
+        Ok(path)
+    } else {
+        Err(io::Error::other(format!("hostPath type check failed: is not a {kind}")))
+    }
 }
 
 /// Replaces a volume's contents in one step; does nothing when they are the same.
@@ -345,7 +373,9 @@ fn same(dir: &Path, files: &Files) -> bool {
 
 fn count(dir: &Path) -> usize {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    entries.map(|entry| if entry.file_type().is_ok_and(|kind| kind.is_dir()) { count(&entry.path()) } else { 1 }).sum()
+    entries
+        .map(|entry| if entry.file_type().is_ok_and(|kind| kind.is_dir()) { count(&entry.path()) } else { 1 })
+        .sum()
 }
 
 /// What a container mounts of its pod's volumes.
@@ -369,7 +399,10 @@ pub(super) fn mounts(
         };
         let mut path = source.path.clone();
         if !sub_path.is_empty() {
-            if Path::new(&sub_path).components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir)) {
+            if Path::new(&sub_path)
+                .components()
+                .any(|part| !matches!(part, Component::Normal(_) | Component::CurDir))
+            {
                 return Err(format!("the subPath {sub_path:?} leads out of the volume {name:?}"));
             }
             path.push(&sub_path);

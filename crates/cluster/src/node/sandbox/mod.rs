@@ -93,8 +93,7 @@ pub(super) struct Process {
     keeper: u32,
     exit: watch::Receiver<Option<i32>>,
     control: PipeWriter,
-    /// Its namespaces, in the order in which they are to be entered.
-    namespaces: Arc<[OwnedFd]>,
+    inside: Inside,
     /// Its streams, each to be taken once.
     pub(super) stdin: Option<ChildStdin>,
     pub(super) stdout: Option<ChildStdout>,
@@ -104,7 +103,16 @@ pub(super) struct Process {
 
 /// A running program's namespaces, to start others in.
 #[derive(Clone)]
-pub(super) struct Inside(Arc<[OwnedFd]>);
+pub(super) struct Inside(Namespaces);
+
+#[derive(Clone)]
+enum Namespaces {
+    Host,
+    /// In the order in which they are to be entered.
+    Own(Arc<[OwnedFd]>),
+    /// The program ended before they could be opened.
+    Gone,
+}
 
 impl Isolation {
     /// Tries it out, by running `true` in a root of its own.
@@ -165,10 +173,13 @@ pub(super) async fn start(
 /// Starts a program beside one that runs.
 pub(super) async fn start_inside(inside: Inside, program: Program) -> Result<Process, SpawnError> {
     blocking(move || {
-        let world = if inside.0.is_empty() {
-            World::Host
-        } else {
-            World::Of(inside.0.iter().map(AsRawFd::as_raw_fd).collect())
+        let world = match &inside.0 {
+            Namespaces::Host => World::Host,
+            Namespaces::Own(all) => World::Of(all.iter().map(AsRawFd::as_raw_fd).collect()),
+            Namespaces::Gone => {
+                let source = io::Error::from(io::ErrorKind::NotFound);
+                return Err(SpawnError { stage: "entering a container that has ended".to_owned(), source });
+            }
         };
         // `inside` lives until here, and with it the descriptors.
         let started = spawn(program, world, Vec::new());
@@ -241,19 +252,19 @@ fn spawn(program: Program, world: World, texts: Vec<String>) -> Result<Process, 
     drop((control_reader, report));
     let mut child =
         spawned.map_err(|source| SpawnError { stage: stage(report_reader, &texts, name), source })?;
-    let namespaces = match child.id() {
+    let inside = Inside(match child.id() {
         Some(keeper) if new_world => {
-            namespaces(keeper).map_err(failed("opening the container's namespaces"))?
+            namespaces(keeper).map_or(Namespaces::Gone, |all| Namespaces::Own(all.into()))
         }
-        _ => Vec::new(),
-    };
+        _ => Namespaces::Host,
+    });
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     Ok(Process {
         #[cfg(test)]
         keeper: child.id().unwrap_or_default(),
         exit: reap(child),
         control,
-        namespaces: namespaces.into(),
+        inside,
         stdin,
         stdout,
         stderr,
@@ -291,7 +302,7 @@ fn stage(mut report: PipeReader, texts: &[String], program: &str) -> String {
     step.cloned().or(known).unwrap_or_else(|| "starting a process".to_owned())
 }
 
-/// The namespaces that the keeper has made. It is alive: it cannot end before we have waited for it.
+/// The namespaces that the keeper has made. Fails when it has ended: a process that only waits to be waited for has none.
 fn namespaces(keeper: u32) -> io::Result<Vec<OwnedFd>> {
     let path = |name: &str| format!("/proc/{keeper}/ns/{name}");
     let mut names = vec!["ipc", "uts", "pid_for_children", "mnt"];
@@ -317,6 +328,6 @@ impl Process {
 
     /// To start others beside it, as long as it runs.
     pub(super) fn inside(&self) -> Inside {
-        Inside(Arc::clone(&self.namespaces))
+        self.inside.clone()
     }
 }

@@ -1,0 +1,1 @@
+//! Logs, exec, attach and port-forward, as the API server's kubelet door offers them and over WebSocket.
