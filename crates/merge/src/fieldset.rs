@@ -156,6 +156,18 @@ impl FieldSet {
         rest
     }
 
+    /// Only what is below `status` for that subresource, and all but that for the object itself.
+    pub(crate) fn of_endpoint(&self, subresource: &str) -> FieldSet {
+        let is_status = |element: &str| element == "f:status";
+        let is_set = |element: &str| match subresource {
+            "" => !is_status(element),
+            "status" => is_status(element),
+            _ => true,
+        };
+        let nodes = self.nodes.iter().filter(|(element, _)| is_set(element));
+        Self { nodes: nodes.map(|(element, node)| (element.clone(), node.clone())).collect() }
+    }
+
     /// The set with every declared field that leads to one of its fields. Keys of free-form maps are not declared.
     pub(crate) fn with_named_parents(&self, schema: SchemaNode<'_>) -> FieldSet {
         let mut full = Self::default();

@@ -17,8 +17,8 @@ pub use apply::{ApplyError, Conflict, apply};
 use crate::fieldset::FieldSet;
 use crate::typed::{self, Node};
 use entries::{Entries, Entry, Operation};
-use pilothouse_schema::Schema;
-use pilothouse_value::{Timestamp, Value};
+use pilothouse_schema::{Schema, builtin};
+use pilothouse_value::{Gvk, Timestamp, Value};
 use std::sync::LazyLock;
 
 /// The name of the entry that records what an object had before it was first applied.
@@ -82,9 +82,25 @@ pub fn track(old: Option<&Value>, new: &mut Value, schema: &Schema, manager: &Ma
     if entries.is_empty() && old.is_some() {
         return;
     }
-    let nothing = Value::object();
-    record_update(&mut entries, old.unwrap_or(&nothing), new, Node::root(schema), manager);
+    match old {
+        Some(old) => record_update(&mut entries, old, new, Node::root(schema), manager),
+        None => record_update(&mut entries, &empty(new), new, Node::root(schema), manager),
+    }
     entries.write(new);
+}
+
+/// What an object of this kind is before anything is set. For built-in kinds that is the Go type's zero value, which has
+/// some fields already: whoever creates the object does not own those structs, only what is in them.
+fn empty(object: &Value) -> Value {
+    let mut empty = Value::object();
+    if let Some(gvk) = Gvk::of(object)
+        && builtin::schema(&gvk).is_some()
+        && builtin::decode(&gvk, &mut empty).is_err()
+    {
+        // An empty object decodes into every kind; if not, nothing is there before.
+        empty = Value::object();
+    }
+    empty
 }
 
 /// A client clears all entries with an empty list, or a list of one empty entry.

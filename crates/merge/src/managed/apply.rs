@@ -1,7 +1,7 @@
 //! Server-side apply.
 
 use super::entries::{Entries, Entry, Operation};
-use super::{BEFORE_FIRST_APPLY, Manager, NEVER_OWNED, last_applied, record_update};
+use super::{BEFORE_FIRST_APPLY, Manager, NEVER_OWNED, empty, last_applied, record_update};
 use crate::fieldset::FieldSet;
 use crate::typed::{self, Node};
 use pilothouse_schema::Schema;
@@ -106,7 +106,9 @@ pub fn apply(
         .map_err(|why| ApplyError::Unreadable(format!("failed to decode managed fields: {why}")))?;
     if entries.is_empty() {
         let before = Manager { name: BEFORE_FIRST_APPLY, ..*manager };
-        record_update(&mut entries, &nothing, live, schema, &before);
+        record_update(&mut entries, &empty(live), live, schema, &before);
+        // What this endpoint does not set was not set through it before either.
+        entries.retain_owned(|entry| entry.fields.of_endpoint(manager.subresource));
     }
 
     let mut merged = typed::merge(schema, live.clone(), applied);

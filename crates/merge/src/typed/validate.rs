@@ -76,8 +76,6 @@ fn wrong_type(node: Node<'_>, value: &Value) -> Option<String> {
         | (Type::String, Value::String(_))
         | (Type::Boolean, Value::Bool(_))
         | (Type::Integer | Type::Number, Value::Int(_) | Value::Float(_)) => return None,
-        // Quantities are strings to the schema, and numbers are accepted for them.
-        (Type::String, Value::Int(_) | Value::Float(_)) if is_quantity(node) => return None,
         (Type::Object, _) => "map",
         (Type::Array, _) => "list",
         (Type::String, _) => "string",
@@ -101,8 +99,4 @@ fn wrong_type(node: Node<'_>, value: &Value) -> Option<String> {
         }
         other => format!("expected {expected}, got &{{{other}}}"),
     })
-}
-
-fn is_quantity(node: Node<'_>) -> bool {
-    node.schema.format() == Some("quantity")
 }

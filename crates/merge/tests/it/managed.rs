@@ -1,7 +1,7 @@
 use crate::schemas::resource;
 use pilothouse_merge::fieldset::FieldSet;
 use pilothouse_merge::managed::{self, ApplyError, Manager};
-use pilothouse_value::{Timestamp, Value, json};
+use pilothouse_value::{Gvk, Timestamp, Value, json};
 use proptest::prelude::*;
 
 fn at<'a>(name: &'a str, seconds: i64) -> Manager<'a> {
@@ -359,4 +359,32 @@ proptest! {
             prop_assert_eq!(&FieldSet::from_value(fields).unwrap().to_value(), fields);
         }
     }
+}
+
+#[test]
+fn who_creates_a_built_in_object_owns_what_is_in_its_structs_and_not_the_structs() {
+    let mut created = json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "x"},
+        "spec": {"replicas": 1, "template": {"spec": {"containers": [{"name": "c"}]}}},
+    });
+    let schema = pilothouse_schema::builtin::schema(&Gvk::new("apps", "v1", "Deployment")).unwrap();
+    managed::track(None, &mut created, schema, &Manager { api_version: "apps/v1", ..at("me", 1) });
+    let expected = json!({
+        "f:replicas": {},
+        "f:template": {"f:spec": {"f:containers": {"k:{\"name\":\"c\"}": {".": {}, "f:name": {}}}}},
+    });
+    assert_eq!(owned(&created, "me"), expected);
+}
+
+#[test]
+fn what_an_object_had_before_its_first_apply_is_recorded_without_its_status() {
+    let mut live = object(json!({"replicas": 1}));
+    live.set(&["status", "ready"], 1i64);
+    let applied = apply(Some(&live), json!({"paused": true}), "me", 2);
+    let entries = applied.items_at(&["metadata", "managedFields"]);
+    let before =
+        entries.iter().find(|entry| entry.str_at(&["manager"]) == Some("before-first-apply")).unwrap();
+    assert_eq!(before.get("fieldsV1"), Some(&json!({"f:spec": {".": {}, "f:replicas": {}}})));
 }
