@@ -1,4 +1,4 @@
-//! Who is it? The user behind a client certificate or a bearer token.
+//! Who is it? The user behind a request that came over the network, and whom they ask to be.
 //!
 //! This stage changes nothing but the user that the request is made as.
 
@@ -6,6 +6,7 @@ use http::HeaderMap;
 use pilothouse_value::Status;
 use rustls_pki_types::CertificateDer;
 
+use crate::impersonation;
 use crate::state::State;
 use crate::user::User;
 
@@ -14,12 +15,17 @@ use crate::user::User;
 /// # Errors
 /// 401 for credentials that are not good.
 pub(crate) fn authenticate(
-    _state: &State,
+    state: &State,
     headers: &HeaderMap,
-    _certificates: &[CertificateDer<'static>],
+    certificates: &[CertificateDer<'static>],
 ) -> Result<User, Status> {
-    if headers.contains_key(http::header::AUTHORIZATION) {
-        return Err(Status::unauthorized());
-    }
-    Ok(User::anonymous())
+    state.identity.authenticator.authenticate(headers, Some(certificates))
+}
+
+/// The user that a request is carried out as: the caller, or whom the caller asks and may be.
+///
+/// # Errors
+/// 403 for somebody that the caller may not be.
+pub(crate) fn impersonate(state: &State, caller: User, headers: &HeaderMap) -> Result<User, Status> {
+    Ok(impersonation::impersonated(&state.authorizer, &caller, headers)?.unwrap_or(caller))
 }

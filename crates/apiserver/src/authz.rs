@@ -1,11 +1,14 @@
-//! May they? Whether a user may do what a request asks.
+//! May they? Whether a user may do what a request asks, as the server's mode says; the rules are [`rbac`](crate::rbac)'s.
 //!
 //! This stage changes nothing.
 
-use pilothouse_value::{Status, status};
+use std::sync::Arc;
 
+use pilothouse_value::{Status, Value, json};
+
+use crate::rbac::{self, RuleKind, RuleSource};
 use crate::state::{Authorization, State};
-use crate::user::{MASTERS, User};
+use crate::user::{AUTHENTICATED, UNAUTHENTICATED, User};
 
 /// What a request asks, in the terms that rules are written in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,30 +34,50 @@ pub(crate) struct Attributes {
 /// # Errors
 /// 403 that says what the user may not do.
 pub(crate) fn authorize(state: &State, user: &User, attributes: &Attributes) -> Result<(), Status> {
-    if state.authorization == Authorization::AlwaysAllow || user.is_in(MASTERS) {
+    if state.authorization == Authorization::AlwaysAllow {
         return Ok(());
     }
-    Err(refusal(user, attributes))
+    let asked = if attributes.resource.is_empty() {
+        rbac::Attributes::of_path(user, &attributes.verb, &attributes.path)
+    } else {
+        rbac::Attributes {
+            subresource: &attributes.subresource,
+            name: &attributes.name,
+            namespace: &attributes.namespace,
+            ..rbac::Attributes::of_resource(user, &attributes.verb, &attributes.group, &attributes.resource)
+        }
+    };
+    state.authorizer.require(&asked)
 }
 
-/// The 403 that Kubernetes answers.
-pub(crate) fn refusal(user: &User, attributes: &Attributes) -> Status {
-    let name = pilothouse_value::field::quote(&user.name);
-    let verb = &attributes.verb;
-    if attributes.resource.is_empty() {
-        let path = pilothouse_value::field::quote(&attributes.path);
-        return Status::new(403, "Forbidden", format!("forbidden: User {name} cannot {verb} path {path}"))
-            .with_details(status::Details::default());
+/// The rules of a server that lets everyone do everything: reviews and `kubectl auth can-i` read them too.
+#[derive(Debug)]
+pub(crate) struct AllowAll;
+
+impl RuleSource for AllowAll {
+    fn stamp(&self) -> u64 {
+        0
     }
-    let resource = match attributes.subresource.as_str() {
-        "" => attributes.resource.clone(),
-        sub => format!("{}/{sub}", attributes.resource),
-    };
-    let scope = match attributes.namespace.as_str() {
-        "" => "at the cluster scope".to_owned(),
-        namespace => format!("in the namespace {}", pilothouse_value::field::quote(namespace)),
-    };
-    let group = &attributes.group;
-    let why = format!("User {name} cannot {verb} resource \"{resource}\" in API group \"{group}\" {scope}");
-    Status::forbidden(group, &attributes.resource, &attributes.name, &why)
+
+    fn documents(&self, kind: RuleKind) -> Vec<Arc<Value>> {
+        let document = match kind {
+            RuleKind::ClusterRole => json!({
+                "metadata": {"name": "everything"},
+                "rules": [
+                    {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+                    {"nonResourceURLs": ["*"], "verbs": ["*"]},
+                ],
+            }),
+            RuleKind::ClusterRoleBinding => json!({
+                "metadata": {"name": "everyone"},
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "everything"},
+                "subjects": [
+                    {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": AUTHENTICATED},
+                    {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": UNAUTHENTICATED},
+                ],
+            }),
+            RuleKind::Role | RuleKind::RoleBinding => return Vec::new(),
+        };
+        vec![Arc::new(document)]
+    }
 }

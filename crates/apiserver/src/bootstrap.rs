@@ -1,17 +1,21 @@
-//! What is there before the first request: namespaces, the API server's own Service, and every stored definition served.
+//! What is there before the first request: namespaces, roles, API services, the API server's own Service, and every stored
+//! definition served.
 
 use std::sync::Arc;
 
+use pilothouse_store::Change;
 use pilothouse_value::{Status, Value, json};
 
 use crate::options::WriteOptions;
-use crate::state::{Context, State, Target};
+use crate::resource;
+use crate::state::{Authorization, Context, State, Target};
 use crate::user::User;
 use crate::verbs::create;
-use crate::{allocate, crd};
+use crate::{allocate, bootstrap_rbac, crd, document};
 
 /// Namespaces that every cluster has.
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
+const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// Makes what is missing.
 ///
@@ -22,6 +26,26 @@ pub(crate) fn run(state: &Arc<State>) -> Result<(), Status> {
     crd::lifecycle::serve_all(state);
     for name in NAMESPACES {
         ensure(state, "", "v1", "namespaces", "", json!({"metadata": {"name": name}}))?;
+    }
+    if state.authorization == Authorization::Rbac {
+        for role in bootstrap_rbac::cluster_roles() {
+            seed(state, RBAC, "clusterroles", role);
+        }
+        for binding in bootstrap_rbac::cluster_role_bindings() {
+            seed(state, RBAC, "clusterrolebindings", binding);
+        }
+    }
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    for resource in pilothouse_schema::builtin::resources() {
+        if !seen.contains(&(resource.group, resource.version)) {
+            seen.push((resource.group, resource.version));
+            seed(
+                state,
+                API_REGISTRATION,
+                "apiservices",
+                api_service(state, resource.group, resource.version, true),
+            );
+        }
     }
     let address = state.allocations.lock().first().to_string();
     let service = json!({
@@ -38,8 +62,54 @@ pub(crate) fn run(state: &Arc<State>) -> Result<(), Status> {
     ensure(state, "", "v1", "services", "default", service)
 }
 
+/// The group of API services.
+pub(crate) const API_REGISTRATION: &str = "apiregistration.k8s.io";
+
+/// The API service that says that this server serves a version of a group itself.
+pub(crate) fn api_service(state: &State, group: &str, version: &str, built_in: bool) -> Value {
+    let (group_priority, version_priority) = match (group, built_in) {
+        ("", _) => (18000, 1),
+        (_, true) => (17000, 15),
+        (_, false) => (1000, 100),
+    };
+    let mut service = json!({
+        "apiVersion": "apiregistration.k8s.io/v1",
+        "kind": "APIService",
+        "metadata": {
+            "name": format!("{version}.{group}"),
+            "labels": {"kube-aggregator.kubernetes.io/automanaged": if built_in { "onstart" } else { "true" }},
+        },
+        "spec": {
+            "version": version,
+            "groupPriorityMinimum": group_priority,
+            "versionPriority": version_priority,
+        },
+        "status": {"conditions": [{
+            "type": "Available", "status": "True", "reason": "Local",
+            "message": "Local APIServices are always available", "lastTransitionTime": state.now(),
+        }]},
+    });
+    if !group.is_empty() {
+        service.set(&["spec", "group"], group);
+    }
+    service
+}
+
+/// Writes an object of the cluster that is known to be good, unless it is there.
+pub(crate) fn seed(state: &State, group: &str, plural: &str, mut value: Value) {
+    let name = value.str_at(&["metadata", "name"]).unwrap_or_default().to_owned();
+    value.set(&["metadata", "uid"], uuid::Uuid::new_v4().to_string());
+    value.set(&["metadata", "creationTimestamp"], state.now());
+    let mut build = |revision: u64| {
+        value.set(&["metadata", "resourceVersion"], revision.to_string());
+        document::encode(&value)
+    };
+    // What is there already stays as it is; a durable copy that refuses shows at the next write that matters.
+    let _kept = state.store.commit(&resource::key(group, plural), "", &name, None, Change::Put(&mut build));
+}
+
 /// Creates an object unless it is there.
-pub(crate) fn ensure(
+fn ensure(
     state: &Arc<State>,
     group: &str,
     version: &str,

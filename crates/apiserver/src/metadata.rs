@@ -14,8 +14,6 @@ pub(crate) enum NameRule {
     Subdomain,
     /// A DNS-1123 label.
     Label,
-    /// A DNS-1035 label.
-    Dns1035Label,
     /// Anything that can be one segment of a path.
     PathSegment,
 }
@@ -25,7 +23,6 @@ impl NameRule {
         match self {
             NameRule::Subdomain => names::dns1123_subdomain(name),
             NameRule::Label => names::dns1123_label(name),
-            NameRule::Dns1035Label => names::dns1035_label(name),
             NameRule::PathSegment => names::path_segment(name),
         }
     }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::FutureExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
+use pilothouse_schema::table::Include;
 use pilothouse_value::{Status, Value};
 use rustls_pki_types::CertificateDer;
 
@@ -24,7 +25,6 @@ use crate::render::{self, Style};
 use crate::request::{Query, RequestInfo, ResourcePath};
 use crate::resource::Resource;
 use crate::state::{Context, State, Target};
-use crate::table::Include;
 use crate::user::User;
 use crate::verbs::patch::PatchKind;
 use crate::verbs::{create, delete, list, patch, read, scale, update, watch};
@@ -93,6 +93,7 @@ where
         Origin::Inside(user) => user,
         Origin::Network(certificates) => authn::authenticate(&state, request.headers(), &certificates)?,
     };
+    let user = authn::impersonate(&state, user, request.headers())?;
     let user_agent = text(request.headers(), header::USER_AGENT).map(str::to_owned);
     let context = Context::new(state.clone(), user, user_agent);
     authz::authorize(&state, &context.user, &attributes(&info, &query))?;
@@ -115,8 +116,12 @@ where
         Format::Json if pretty => Accepted { format: Format::PrettyJson, ..accepted },
         _ => accepted,
     };
-    let style =
-        Style { accepted, include: Include::parse(query.get("includeObject")), now: state.clock.now() };
+    let style = Style {
+        accepted,
+        include: Include::parse(query.get("includeObject").unwrap_or_default())
+            .ok_or_else(|| Status::bad_request("unrecognized includeObject value"))?,
+        now: state.clock.now(),
+    };
     let call = Call { context: &context, target: &target, query: &query, style };
     let answer = if info.verb == "watch" {
         // A watch lasts as long as it says itself.
@@ -177,8 +182,13 @@ fn target(resource: &Arc<Resource>, path: &ResourcePath, verb: &str) -> Result<T
             return Err(Status::no_such_path());
         }
         if !matches!(verb, "list" | "watch") && resource.has_verb("get") {
-            return Err(Status::method_not_allowed(&resource.group, &resource.plural, verb));
+            return Err(wrong_method());
         }
+    }
+    let without_name = path.name.is_none() && matches!(verb, "get" | "update" | "patch" | "delete");
+    let with_name = path.name.is_some() && path.subresource.is_none() && verb == "create";
+    if without_name || with_name {
+        return Err(wrong_method());
     }
     let verbs = match path.subresource.as_deref() {
         None => &resource.verbs,
@@ -186,7 +196,7 @@ fn target(resource: &Arc<Resource>, path: &ResourcePath, verb: &str) -> Result<T
     };
     let known = verbs.iter().any(|own| own == verb);
     if !known && !connect::is_connect_path(path) {
-        return Err(Status::method_not_allowed(&resource.group, &resource.plural, verb));
+        return Err(wrong_method());
     }
     Ok(Target {
         resource: resource.clone(),
@@ -197,6 +207,11 @@ fn target(resource: &Arc<Resource>, path: &ResourcePath, verb: &str) -> Result<T
         name: path.name.clone().unwrap_or_default(),
         subresource: path.subresource.clone(),
     })
+}
+
+/// 405 for a path that is not served with this method.
+fn wrong_method() -> Status {
+    Status::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
 }
 
 /// One call of a verb over HTTP.

@@ -5,13 +5,13 @@
 use bytes::Bytes;
 use futures::StreamExt as _;
 use http::{HeaderValue, Response, StatusCode, header};
+use pilothouse_schema::table::{self, Include};
 use pilothouse_value::{Status, Timestamp, Value};
 
 use crate::body::Body;
 use crate::document::Document;
 use crate::negotiate::{Accepted, Format, Transform};
 use crate::resource::Resource;
-use crate::table::{self, Include};
 use crate::verbs::list::Page;
 use crate::verbs::watch::{Seen, Watch, WatchEventKind};
 
@@ -87,20 +87,16 @@ pub(crate) fn list(resource: &Resource, page: &Page, style: Style) -> Response<B
     }
     match style.accepted.transform {
         Transform::Table(version) => {
-            let mut table = table::table(
-                resource,
-                page.items.iter(),
-                version.api_version(),
-                style.include,
-                true,
-                style.now,
-            );
-            table.set(&["metadata"], metadata);
+            let values: Vec<_> = page.items.iter().map(Document::value).collect();
+            let objects = values.iter().map(|value| &**value);
+            let mut table =
+                table::build(resource.printer(), objects, metadata, style.now, style.include, true);
+            table.set(&["apiVersion"], version.api_version());
             return value(200, &table, style.accepted.format);
         }
         Transform::Metadata(version) => {
             let items: Vec<Value> =
-                page.items.iter().map(|item| table::partial(&item.value(), version.api_version())).collect();
+                page.items.iter().map(|item| partial(&item.value(), version.api_version())).collect();
             let mut list = Value::object();
             list.set(&["kind"], "PartialObjectMetadataList");
             list.set(&["apiVersion"], version.api_version());
@@ -170,23 +166,29 @@ fn frame(resource: &Resource, event: &Seen, style: Style, first: bool, out: &mut
 fn transform(resource: &Resource, document: &Document, style: Style, columns: bool) -> Option<Value> {
     match style.accepted.transform {
         Transform::None => None,
-        Transform::Metadata(version) => Some(table::partial(&document.value(), version.api_version())),
+        Transform::Metadata(version) => Some(partial(&document.value(), version.api_version())),
         Transform::Table(version) => {
             let value = document.value();
-            let mut table = table::table(
-                resource,
-                std::iter::once(document),
-                version.api_version(),
-                style.include,
-                columns,
-                style.now,
-            );
+            let mut metadata = Value::object();
             if let Some(own) = value.at(&["metadata", "resourceVersion"]) {
-                table.set(&["metadata", "resourceVersion"], own.clone());
+                metadata.set(&["resourceVersion"], own.clone());
             }
+            let objects = std::iter::once(&*value);
+            let mut table =
+                table::build(resource.printer(), objects, metadata, style.now, style.include, columns);
+            table.set(&["apiVersion"], version.api_version());
             Some(table)
         }
     }
+}
+
+/// An object's metadata alone.
+fn partial(value: &Value, api_version: &str) -> Value {
+    let mut partial = Value::object();
+    partial.set(&["kind"], "PartialObjectMetadata");
+    partial.set(&["apiVersion"], api_version);
+    partial.set(&["metadata"], value.get("metadata").cloned().unwrap_or_else(Value::object));
+    partial
 }
 
 /// A response with the headers that every answer has.

@@ -1,7 +1,8 @@
 //! A resource as it is served: its names, its verbs, its subresources, and the rules of its kind.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use pilothouse_schema::table::Printer;
 use pilothouse_schema::{Schema, builtin};
 use pilothouse_store::ResourceKey;
 use pilothouse_value::{GroupVersion, Gvk, Gvr};
@@ -39,6 +40,7 @@ pub struct Resource {
     pub(crate) rules: Rules,
     pub(crate) custom: Option<Arc<Custom>>,
     prefix: String,
+    printer: OnceLock<Printer>,
 }
 
 /// A part or an action of an object with a path of its own.
@@ -118,6 +120,7 @@ impl Resource {
             key: if table.plural == "events" { key("", "events") } else { key(table.group, table.plural) },
             rules: Rules::of(table.group, table.plural, table.has_status()),
             custom: None,
+            printer: OnceLock::new(),
             prefix: document::prefix(&api_version(table.group, table.version), table.kind),
         }
     }
@@ -126,6 +129,7 @@ impl Resource {
     pub(crate) fn custom(custom: Arc<Custom>, names: Names, rules: Rules) -> Resource {
         Resource {
             key: key(&names.group, &names.plural),
+            printer: OnceLock::new(),
             prefix: document::prefix(&api_version(&names.group, &names.version), &names.kind),
             rules,
             custom: Some(custom),
@@ -176,6 +180,14 @@ impl Resource {
     /// How the stored bytes of an object of this version begin.
     pub(crate) fn prefix(&self) -> &str {
         &self.prefix
+    }
+
+    /// How its objects are shown as rows.
+    pub(crate) fn printer(&self) -> &Printer {
+        self.printer.get_or_init(|| match &self.custom {
+            Some(custom) => Printer::custom(&custom.version()),
+            None => Printer::builtin(&self.gvk()),
+        })
     }
 
     /// The schema of its objects.

@@ -1,6 +1,7 @@
 //! The server: what it is made of, and its doors.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,9 +11,13 @@ use pilothouse_value::Status;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::allocate::Allocations;
+use crate::authz;
 use crate::bootstrap;
 use crate::client::Client;
+use crate::identity::{Identity, IdentityError};
 use crate::kubelet::Kubelet;
+use crate::listen::{self, ListenError, Listening};
+use crate::rbac::{Authorizer, StoreRules};
 use crate::registry::Registry;
 use crate::service::LocalService;
 use crate::state::{Authorization, State};
@@ -24,6 +29,9 @@ pub enum StartError {
     /// An object of the server's own was refused.
     #[error("making the objects that every cluster has: {0}; hint: is the data folder from another version?")]
     Bootstrap(#[source] Status),
+    /// The server's own keys.
+    #[error("setting up the server's keys: {0}")]
+    Identity(#[from] IdentityError),
 }
 
 /// What to start a server with. [`Server::builder`] gives the defaults.
@@ -35,6 +43,7 @@ pub struct Builder {
     authorization: Authorization,
     service_accounts: bool,
     service_network: (Ipv4Addr, u32),
+    keys: Option<PathBuf>,
 }
 
 impl std::fmt::Debug for Builder {
@@ -90,6 +99,14 @@ impl Builder {
         self
     }
 
+    /// Keeps the certificate authority and the key of service account tokens in this folder, so that credentials stay good
+    /// across restarts. Default: new ones with each start.
+    #[must_use]
+    pub fn keys(mut self, folder: impl Into<PathBuf>) -> Builder {
+        self.keys = Some(folder.into());
+        self
+    }
+
     /// Starts the server. It must be called inside a tokio runtime, in which the server's tasks then run.
     ///
     /// # Errors
@@ -97,8 +114,16 @@ impl Builder {
     pub fn start(self) -> Result<Server, StartError> {
         let config = Config { history: self.history };
         let shutdown = CancellationToken::new();
+        let store = self.store.unwrap_or_else(|| Store::memory(config));
+        let identity = Identity::new(self.keys.as_deref(), &store, self.clock)?;
+        let authorizer = match self.authorization {
+            Authorization::AlwaysAllow => Authorizer::new(authz::AllowAll),
+            Authorization::Rbac => Authorizer::new(StoreRules::new(store.clone())),
+        };
         let state = Arc::new(State {
-            store: self.store.unwrap_or_else(|| Store::memory(config)),
+            store,
+            identity,
+            authorizer,
             clock: self.clock,
             registry: Registry::built_in(),
             authorization: self.authorization,
@@ -130,6 +155,7 @@ impl Server {
             authorization: Authorization::default(),
             service_accounts: false,
             service_network: (Ipv4Addr::new(10, 96, 0, 0), 12),
+            keys: None,
         }
     }
 
@@ -161,6 +187,19 @@ impl Server {
     /// From now on a pod is refused when its service account is not there. Whoever makes accounts turns it on.
     pub fn require_service_accounts(&self, require: bool) {
         self.state.service_accounts.store(require, Ordering::Relaxed);
+    }
+
+    /// The certificate authority that clients must trust, as PEM.
+    pub fn authority_pem(&self) -> &str {
+        &self.state.identity.authority.pem().certificate
+    }
+
+    /// Listens for HTTPS requests, HTTP/1.1 and HTTP/2, until the server stops. Port 0 takes a free one.
+    ///
+    /// # Errors
+    /// If the address cannot be had.
+    pub async fn listen(&self, address: SocketAddr) -> Result<Listening, ListenError> {
+        listen::listen(self.state.clone(), address).await
     }
 
     /// Stops the server: watches end, listeners close, tasks end.

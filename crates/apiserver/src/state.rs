@@ -9,7 +9,9 @@ use pilothouse_value::Status;
 use tokio_util::sync::CancellationToken;
 
 use crate::allocate::Allocations;
+use crate::identity::Identity;
 use crate::kubelet::Kubelet;
+use crate::rbac::Authorizer;
 use crate::registry::Registry;
 use crate::resource::Resource;
 use crate::user::User;
@@ -30,6 +32,8 @@ pub(crate) struct State {
     pub(crate) clock: Clock,
     pub(crate) registry: Registry,
     pub(crate) authorization: Authorization,
+    pub(crate) authorizer: Authorizer,
+    pub(crate) identity: Identity,
     /// Whether a pod needs its service account to be there.
     pub(crate) service_accounts: AtomicBool,
     pub(crate) kubelet: RwLock<Option<Arc<dyn Kubelet>>>,

@@ -7,10 +7,12 @@ use crate::document::Document;
 use crate::intake::{self, Incoming};
 use crate::kinds;
 use crate::options::{DeleteOptions, WriteOptions};
+use crate::rbac::reviews;
 use crate::resource;
 use crate::state::{Context, Target};
 use crate::verbs::create::Tracking;
-use crate::verbs::{self, delete, update};
+use crate::verbs::{self, create, delete, update};
+use crate::{authenticator, tokens};
 
 /// Serves `POST` on a subresource.
 ///
@@ -22,14 +24,71 @@ pub(crate) fn create(
     incoming: Incoming,
     options: &WriteOptions,
 ) -> Result<Document, Status> {
-    let subresource = target.subresource.as_deref().unwrap_or_default();
+    let Some(subresource) = target.subresource.as_deref() else {
+        return review(context, target, incoming, options);
+    };
     match (target.resource.plural.as_str(), subresource) {
         ("pods", "eviction") => evict(context, target, read(target, incoming)?, options),
         ("pods", "binding") => bind(context, target, &read(target, incoming)?, options),
+        ("serviceaccounts", "token") => {
+            let request = read(target, incoming)?;
+            let state = &context.state;
+            let (signer, objects) = (&state.identity.signer, &*state.identity.authenticator.objects);
+            let now = state.clock.now();
+            tokens::token_request(signer, objects, now, &target.namespace, &target.name, &request)
+                .map(Document::from)
+        }
         (plural, _) => Err(Status::not_implemented(format!(
             "{plural}/{subresource} is not served yet; hint: see docs/not-yet.md"
         ))),
     }
+}
+
+/// Serves `POST` on a resource that keeps nothing: questions that are answered, and bindings.
+fn review(
+    context: &Context,
+    target: &Target,
+    incoming: Incoming,
+    options: &WriteOptions,
+) -> Result<Document, Status> {
+    let (state, resource) = (&context.state, &target.resource);
+    let gvk = resource.gvk();
+    let mut value = incoming.value;
+    intake::check_kind(&gvk, &mut value)?;
+    kinds::read(&gvk, &mut value)?;
+    let authorizer = &state.authorizer;
+    let answer = match (resource.group.as_str(), resource.plural.as_str()) {
+        ("authorization.k8s.io", "subjectaccessreviews") => {
+            reviews::subject_access_review(authorizer, value)?
+        }
+        ("authorization.k8s.io", "localsubjectaccessreviews") => {
+            create::set_namespace(target, &mut value)?;
+            reviews::local_subject_access_review(authorizer, value)?
+        }
+        ("authorization.k8s.io", "selfsubjectaccessreviews") => {
+            reviews::self_subject_access_review(authorizer, &context.user, value)?
+        }
+        ("authorization.k8s.io", "selfsubjectrulesreviews") => {
+            reviews::self_subject_rules_review(authorizer, &context.user, &value)?
+        }
+        ("authentication.k8s.io", "tokenreviews") => {
+            tokens::token_review(&state.identity.authenticator, &value)?
+        }
+        ("authentication.k8s.io", "selfsubjectreviews") => {
+            authenticator::self_subject_review(&context.user, state.clock.now())
+        }
+        ("", "bindings") => {
+            let pods = state.registry.get("", "v1", "pods").ok_or_else(Status::no_such_path)?;
+            let pod = Target { resource: pods, name: object::name(&value).to_owned(), ..target.clone() };
+            return bind(context, &pod, &value, options);
+        }
+        (_, plural) => {
+            return Err(Status::not_implemented(format!(
+                "{plural} is not served yet; hint: see docs/not-yet.md"
+            )));
+        }
+    };
+    Ok(answer.into())
 }
 
 /// Reads a body of the subresource's own kind.

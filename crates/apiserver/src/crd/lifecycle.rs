@@ -10,6 +10,7 @@ use parking_lot::MutexGuard;
 use pilothouse_store::{Change, Object};
 use pilothouse_value::{Value, object};
 
+use crate::bootstrap;
 use crate::crd::names::{self, Taken};
 use crate::crd::{self, CLEANUP};
 use crate::document;
@@ -112,6 +113,7 @@ pub(crate) fn removed(state: &Arc<State>, target: &Target) {
     state.registry.replace(&target.name, Vec::new());
     let key = definitions_key();
     let group = target.name.split_once('.').map(|(_, group)| group).unwrap_or_default();
+    announce(state, group);
     let snapshot = state.store.snapshot();
     for entry in snapshot.list(&key, None, None) {
         let value = entry.object.value();
@@ -175,6 +177,45 @@ fn serve(state: &State, name: &str, definition: &Arc<Object>) {
         _ => definition.revision(),
     };
     state.registry.replace(name, crd::resources(definition, valid_from));
+    let group = definition.value().str_at(&["spec", "group"]).unwrap_or_default().to_owned();
+    announce(state, &group);
+}
+
+/// Keeps the API services of a group as the group is served: one for each version.
+fn announce(state: &State, group: &str) {
+    let key = resource::key(bootstrap::API_REGISTRATION, "apiservices");
+    let table = state.registry.table();
+    let mut names = Vec::new();
+    for resource in table.iter().filter(|resource| resource.group == group) {
+        let name = format!("{}.{group}", resource.version);
+        if !names.contains(&name) && state.store.get(&key, "", &name).is_none() {
+            let service = bootstrap::api_service(state, group, &resource.version, resource.is_built_in());
+            bootstrap::seed(state, bootstrap::API_REGISTRATION, "apiservices", service);
+        }
+        names.push(name);
+    }
+    for entry in state.store.snapshot().list(&key, None, None) {
+        let service = entry.object.value();
+        let automatic = object::label(service, "kube-aggregator.kubernetes.io/automanaged") == Some("true");
+        if automatic
+            && service.str_at(&["spec", "group"]) == Some(group)
+            && !names.iter().any(|name| **name == *entry.name)
+        {
+            let mut last = Value::clone(service);
+            let mut build = |revision: u64| {
+                last.set(&["metadata", "resourceVersion"], revision.to_string());
+                document::encode(&last)
+            };
+            // Whoever changed it in between has made it their own.
+            let _kept = state.store.commit(
+                &key,
+                "",
+                &entry.name,
+                Some(entry.object.revision()),
+                Change::Delete(&mut build),
+            );
+        }
+    }
 }
 
 /// Serves every stored definition and goes on with the deletions that were under way; called once at the start.

@@ -25,8 +25,6 @@ pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 /// What a custom resource needs to know of its definition.
 #[derive(Debug)]
 pub(crate) struct Custom {
-    /// The name of the definition.
-    pub(crate) definition: String,
     /// The definition as it was when this was made.
     object: Arc<Object>,
     /// The version's place in `spec.versions`.
@@ -69,11 +67,9 @@ impl Custom {
         self.object.value().at(&["spec", "versions"]) == other.value().at(&["spec", "versions"])
     }
 
-    /// The columns for tables, as the definition lists them.
-    pub(crate) fn columns(&self) -> Value {
-        let value = self.object.value();
-        let version = value.items_at(&["spec", "versions"]).get(self.index);
-        version.and_then(|version| version.get("additionalPrinterColumns")).cloned().unwrap_or_default()
+    /// The version as it stands in the definition.
+    pub(crate) fn version(&self) -> Value {
+        self.object.value().items_at(&["spec", "versions"]).get(self.index).cloned().unwrap_or_default()
     }
 
     /// The schema as it was written.
@@ -153,7 +149,6 @@ pub(crate) fn resources(definition: &Arc<Object>, valid_from: u64) -> Vec<Resour
                 .map_or_else(|| format!("{api_version} {kind} is deprecated"), str::to_owned)
         });
         let custom = Custom {
-            definition: object::name(&value).to_owned(),
             object: definition.clone(),
             index,
             schema: OnceLock::new(),

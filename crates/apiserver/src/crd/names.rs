@@ -32,38 +32,32 @@ pub(crate) fn accept(definition: &mut Value, taken: &Taken, now: &str) -> bool {
     let requested = definition.at(&["spec", "names"]).cloned().unwrap_or_default();
     let mut accepted = definition.at(&["status", "acceptedNames"]).cloned().unwrap_or_else(Value::object);
     let mut conflict: Option<(&str, String)> = None;
-    let mut refuse = |reason, name: &str| {
-        let text = format!("{} is already in use", field::quote(name));
-        match &mut conflict {
-            Some((_, message)) => {
-                message.push_str(", ");
-                message.push_str(&text);
-            }
-            None => conflict = Some((reason, text)),
-        }
-    };
-    let fields = [
-        ("plural", "PluralConflict", &taken.resources),
-        ("singular", "SingularConflict", &taken.resources),
-        ("kind", "KindConflict", &taken.kinds),
-        ("listKind", "ListKindConflict", &taken.kinds),
-    ];
-    for (key, reason, taken) in fields {
+    // Of several conflicts the last one is told, as upstream does.
+    let in_use = |name: &str| format!("{} is already in use", field::quote(name));
+    let one = |key: &str, reason: &'static str, taken: &BTreeSet<String>, accepted: &mut Value| {
         let name = requested.str_at(&[key]).unwrap_or_default();
         if taken.contains(name) {
-            refuse(reason, name);
-        } else if !name.is_empty() {
+            return Some((reason, in_use(name)));
+        }
+        if !name.is_empty() {
             accepted.set(&[key], name);
         }
-    }
+        None
+    };
+    conflict = one("plural", "PluralConflict", &taken.resources, &mut accepted).or(conflict);
+    conflict = one("singular", "SingularConflict", &taken.resources, &mut accepted).or(conflict);
     let short: Vec<&str> = requested.items_at(&["shortNames"]).iter().filter_map(Value::as_str).collect();
-    let used: Vec<&&str> = short.iter().filter(|name| taken.resources.contains(**name)).collect();
+    let used: Vec<&str> = short.iter().copied().filter(|name| taken.resources.contains(*name)).collect();
     if used.is_empty() {
         copy(&mut accepted, &requested, "shortNames");
     }
-    for name in used {
-        refuse("ShortNamesConflict", name);
+    if !used.is_empty() {
+        let texts: Vec<String> = used.iter().map(|name| in_use(name)).collect();
+        let text = if texts.len() == 1 { texts.concat() } else { format!("[{}]", texts.join(", ")) };
+        conflict = Some(("ShortNamesConflict", text));
     }
+    conflict = one("kind", "KindConflict", &taken.kinds, &mut accepted).or(conflict);
+    conflict = one("listKind", "ListKindConflict", &taken.kinds, &mut accepted).or(conflict);
     copy(&mut accepted, &requested, "categories");
 
     let before = definition.get("status").cloned().unwrap_or_default();
@@ -148,7 +142,7 @@ mod tests {
         let mut second = definition("others", "Cache");
         accept(&mut second, &taken, "t");
         let condition = object::condition(&second, "NamesAccepted").unwrap();
-        assert_eq!(condition.str_at(&["reason"]), Some("SingularConflict"));
+        assert_eq!(condition.str_at(&["reason"]), Some("ListKindConflict"));
         assert!(!object::condition_is_true(&second, "Established"));
     }
 }

@@ -69,7 +69,8 @@ pub(crate) fn create_object(
              reject such requests as early as 1.24; please fix your requests",
         );
     }
-    admission::namespace_accepts(state, target)?;
+    let as_named = Target { name: object::name(&value).to_owned(), ..target.clone() };
+    admission::namespace_accepts(state, &as_named)?;
     strategy::drop_status(resource, &mut value);
     if tracking == Tracking::Update {
         managed::track(

@@ -152,7 +152,9 @@ fn try_change(
         None => strategy::prepare_update(resource, &mut new, current),
         Some("status") => strategy::prepare_status_update(resource, &mut new, current),
         Some("finalize") => strategy::prepare_finalize(&mut new, current),
-        Some(_) => strategy::prepare_update(resource, &mut new, current),
+        Some("scale") => strategy::prepare_update(resource, &mut new, current),
+        // Actions change what they are for.
+        Some(_) => {}
     }
     new.set(&["metadata", "resourceVersion"], object::resource_version(current));
     if tracking == Tracking::Update {

@@ -108,3 +108,101 @@ pub(crate) fn config_maps() -> Gvr {
 pub(crate) fn config_map(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": "1"}})
 }
+
+pub(crate) fn pods() -> Gvr {
+    Gvr::new("", "v1", "pods")
+}
+
+pub(crate) fn pod(name: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+        "spec": {"containers": [{"name": "main", "image": "busybox:1"}]},
+    })
+}
+
+pub(crate) fn deployments() -> Gvr {
+    Gvr::new("apps", "v1", "deployments")
+}
+
+pub(crate) fn deployment(name: &str) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
+        "spec": {
+            "replicas": 2,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {"containers": [{"name": "main", "image": "busybox:1"}]},
+            },
+        },
+    })
+}
+
+pub(crate) fn namespaces() -> Gvr {
+    Gvr::new("", "v1", "namespaces")
+}
+
+pub(crate) fn crds() -> Gvr {
+    Gvr::new("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+}
+
+pub(crate) fn caches() -> Gvr {
+    Gvr::new("demo.io", "v1", "caches")
+}
+
+/// A definition with a status, a scale, a column, and a default.
+pub(crate) fn cache_definition() -> Value {
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "caches.demo.io"},
+        "spec": {
+            "group": "demo.io",
+            "scope": "Namespaced",
+            "names": {"plural": "caches", "kind": "Cache", "shortNames": ["ca"], "categories": ["all"]},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "subresources": {
+                    "status": {},
+                    "scale": {
+                        "specReplicasPath": ".spec.replicas",
+                        "statusReplicasPath": ".status.replicas",
+                        "labelSelectorPath": ".status.selector",
+                    },
+                },
+                "additionalPrinterColumns": [{"name": "Replicas", "type": "integer", "jsonPath": ".spec.replicas"}],
+                "schema": {"openAPIV3Schema": {
+                    "type": "object",
+                    "properties": {
+                        "spec": {
+                            "type": "object",
+                            "required": ["replicas"],
+                            "properties": {
+                                "replicas": {"type": "integer", "minimum": 0, "maximum": 10},
+                                "mode": {"type": "string", "default": "fast", "enum": ["fast", "safe"]},
+                            },
+                        },
+                        "status": {
+                            "type": "object",
+                            "properties": {
+                                "replicas": {"type": "integer"},
+                                "selector": {"type": "string"},
+                            },
+                        },
+                    },
+                }},
+            }],
+        },
+    })
+}
+
+pub(crate) fn cache(name: &str) -> Value {
+    json!({"apiVersion": "demo.io/v1", "kind": "Cache", "metadata": {"name": name}, "spec": {"replicas": 1}})
+}
+
+/// A server that serves caches.
+pub(crate) async fn with_caches() -> Api {
+    let api = Api::start();
+    api.client.create(&crds(), None, cache_definition()).await.unwrap();
+    api
+}

@@ -1,0 +1,113 @@
+//! What the server proves itself with, and what it recognizes others by: its certificate authority and the key that signs
+//! service account tokens. They live in memory, or in a folder so that credentials stay good across restarts.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pilothouse_store::{Clock, Store};
+
+use crate::authenticator::Authenticator;
+use crate::certs::{Authority, CertError, CertifiedKey, ClientCertificates};
+use crate::tokens::{KeyError, Signer, StoreBound};
+
+/// Why there is no identity.
+#[derive(Debug, thiserror::Error)]
+pub enum IdentityError {
+    /// Certificates.
+    #[error(transparent)]
+    Certificate(#[from] CertError),
+    /// The key that signs tokens.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The folder.
+    #[error("keeping the server's keys in {path}: {source}; hint: the folder must be writable by this user")]
+    Folder {
+        /// The file that could not be read or written.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// The server's keys, and the authenticator that trusts them.
+#[derive(Debug)]
+pub(crate) struct Identity {
+    pub(crate) authority: Authority,
+    pub(crate) signer: Arc<Signer>,
+    pub(crate) authenticator: Authenticator,
+}
+
+impl Identity {
+    /// New keys, or those in the folder if it has some.
+    ///
+    /// # Errors
+    /// If keys cannot be made, read or kept.
+    pub(crate) fn new(folder: Option<&Path>, store: &Store, clock: Clock) -> Result<Identity, IdentityError> {
+        let authority = match folder {
+            Some(folder) => kept_authority(folder)?,
+            None => Authority::generate()?,
+        };
+        let signer = Arc::new(match folder {
+            Some(folder) => kept_signer(folder)?,
+            None => Signer::generate()?,
+        });
+        let authenticator = Authenticator {
+            certificates: Some(ClientCertificates::new(&authority.pem().certificate)?),
+            static_tokens: std::collections::HashMap::new(),
+            signer: signer.clone(),
+            objects: Box::new(StoreBound(store.clone())),
+            clock,
+            anonymous: true,
+        };
+        Ok(Identity { authority, signer, authenticator })
+    }
+}
+
+fn kept_authority(folder: &Path) -> Result<Authority, IdentityError> {
+    let (certificate, key) = (folder.join("ca.crt"), folder.join("ca.key"));
+    if let (Some(certificate), Some(key)) = (read(&certificate)?, read(&key)?) {
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let pem = CertifiedKey { certificate: text(certificate), key: text(key) };
+        return Ok(Authority::from_pem(pem)?);
+    }
+    let authority = Authority::generate()?;
+    write(&key, authority.pem().key.as_bytes())?;
+    write(&certificate, authority.pem().certificate.as_bytes())?;
+    Ok(authority)
+}
+
+fn kept_signer(folder: &Path) -> Result<Signer, IdentityError> {
+    let path = folder.join("service-accounts.key");
+    if let Some(key) = read(&path)? {
+        return Ok(Signer::from_pkcs8(key)?);
+    }
+    let signer = Signer::generate()?;
+    write(&path, signer.pkcs8())?;
+    Ok(signer)
+}
+
+fn read(path: &Path) -> Result<Option<Vec<u8>>, IdentityError> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(IdentityError::Folder { path: path.to_owned(), source }),
+    }
+}
+
+/// Writes a file that only its owner may read.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), IdentityError> {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let fail = |source| IdentityError::Folder { path: path.to_owned(), source };
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(fail)?;
+    }
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(fail)?;
+    file.write_all(bytes).map_err(fail)
+}

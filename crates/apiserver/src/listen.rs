@@ -1,0 +1,194 @@
+//! The door for everyone else: HTTPS on a socket, HTTP/1.1 and HTTP/2.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulShutdown;
+use rustls_pki_types::CertificateDer;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_rustls::TlsAcceptor;
+
+use crate::certs::{self, CertError};
+use crate::pipeline::{self, Origin};
+use crate::state::State;
+use crate::user::User;
+
+/// Most connections at once; more wait to be accepted.
+const CONNECTIONS: usize = 4096;
+/// How long a handshake, or the head of a request, may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long requests that are under way get to end when the server stops.
+const GRACE: Duration = Duration::from_secs(2);
+/// Most requests at once on one HTTP/2 connection.
+const STREAMS: u32 = 1000;
+
+/// Why the server does not listen.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// The address cannot be had.
+    #[error("listening on {address}: {source}; hint: is another process using the port?")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The server's certificate cannot be made.
+    #[error(transparent)]
+    Certificate(#[from] CertError),
+}
+
+/// A socket that the server listens on. It is closed when the server stops.
+#[derive(Clone, Debug)]
+pub struct Listening {
+    address: SocketAddr,
+    state: Arc<State>,
+}
+
+impl Listening {
+    /// The address.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The URL that clients use.
+    pub fn url(&self) -> String {
+        format!("https://{}", self.address)
+    }
+
+    /// The certificate authority that clients must trust, as PEM.
+    pub fn authority_pem(&self) -> &str {
+        &self.state.identity.authority.pem().certificate
+    }
+
+    /// A kubeconfig of the administrator.
+    ///
+    /// # Errors
+    /// If no certificate can be made for the user.
+    pub fn kubeconfig(&self) -> Result<String, CertError> {
+        self.kubeconfig_for(&User::admin())
+    }
+
+    /// A kubeconfig of a user, who is recognized by a client certificate.
+    ///
+    /// # Errors
+    /// If no certificate can be made for the user.
+    pub fn kubeconfig_for(&self, user: &User) -> Result<String, CertError> {
+        let client = self.state.identity.authority.issue_client(user)?;
+        Ok(certs::kubeconfig(&self.url(), self.authority_pem(), &client))
+    }
+}
+
+/// Listens until the server stops.
+///
+/// # Errors
+/// If the address cannot be had.
+pub(crate) async fn listen(state: Arc<State>, address: SocketAddr) -> Result<Listening, ListenError> {
+    let fail = |source| ListenError::Bind { address, source };
+    let listener = TcpListener::bind(address).await.map_err(fail)?;
+    let bound = listener.local_addr().map_err(fail)?;
+    let first = state.allocations.lock().first();
+    let names = [
+        "localhost".to_owned(),
+        "127.0.0.1".to_owned(),
+        "::1".to_owned(),
+        bound.ip().to_string(),
+        first.to_string(),
+        "kubernetes".to_owned(),
+        "kubernetes.default".to_owned(),
+        "kubernetes.default.svc".to_owned(),
+        "kubernetes.default.svc.cluster.local".to_owned(),
+    ];
+    let identity = state.identity.authority.issue_server(&names)?;
+    let acceptor = TlsAcceptor::from(Arc::new(certs::server_config(&identity)?));
+    tokio::spawn(accept(state.clone(), listener, acceptor));
+    Ok(Listening { address: bound, state })
+}
+
+async fn accept(state: Arc<State>, listener: TcpListener, acceptor: TlsAcceptor) {
+    let graceful = Arc::new(GracefulShutdown::new());
+    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    let shutdown = state.shutdown.clone();
+    loop {
+        let slot = tokio::select! {
+            () = shutdown.cancelled() => break,
+            // The semaphore is never closed.
+            slot = slots.clone().acquire_owned() => match slot { Ok(slot) => slot, Err(_) => break },
+        };
+        let accepted = tokio::select! {
+            () = shutdown.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let task = connection(state.clone(), stream, acceptor.clone(), graceful.clone(), slot);
+                let shutdown = shutdown.clone();
+                tokio::spawn(async move {
+                    tokio::select! {
+                        () = task => {}
+                        () = overdue(shutdown) => {}
+                    }
+                });
+            }
+            Err(error) => {
+                // Out of file descriptors, most likely: what is open must close first.
+                tracing::warn!(%error, "accepting a connection");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+    drop(listener);
+    if let Ok(graceful) = Arc::try_unwrap(graceful) {
+        // Connections that do not end by themselves are cut by their own tasks.
+        let _late = tokio::time::timeout(GRACE, graceful.shutdown()).await;
+    }
+}
+
+async fn overdue(shutdown: tokio_util::sync::CancellationToken) {
+    shutdown.cancelled().await;
+    tokio::time::sleep(GRACE).await;
+}
+
+async fn connection(
+    state: Arc<State>,
+    stream: TcpStream,
+    acceptor: TlsAcceptor,
+    graceful: Arc<GracefulShutdown>,
+    _slot: OwnedSemaphorePermit,
+) {
+    // Small answers must not wait for more to send.
+    let _slow_is_fine = stream.set_nodelay(true);
+    let stream = match tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "TLS handshake");
+            return;
+        }
+        Err(_) => return,
+    };
+    let certificates: Arc<[CertificateDer<'static>]> = stream
+        .get_ref()
+        .1
+        .peer_certificates()
+        .unwrap_or_default()
+        .iter()
+        .map(|own| own.clone().into_owned())
+        .collect();
+    let service = hyper::service::service_fn(move |request| {
+        let answer = pipeline::handle(state.clone(), Origin::Network(certificates.clone()), request);
+        async move { Ok::<_, std::convert::Infallible>(answer.await) }
+    });
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(STREAMS);
+    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+    let connection = graceful.watch(connection.into_owned());
+    drop(graceful);
+    if let Err(error) = connection.await {
+        tracing::debug!(error, "a connection ended early");
+    }
+}

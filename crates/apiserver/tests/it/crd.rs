@@ -1,0 +1,201 @@
+//! CustomResourceDefinitions: from the definition to the resource and back.
+
+use pilothouse_apiserver::{DeleteOptions, ListOptions, Patch, WatchEventKind, WatchOptions};
+use pilothouse_value::{json, object};
+
+use crate::support::{Api, cache, cache_definition, caches, crds, with_caches};
+
+#[tokio::test]
+async fn a_definition_is_served_as_soon_as_its_create_returns() {
+    let api = Api::start();
+    assert_eq!(api.get("/apis/demo.io/v1/caches").await.code, 404);
+    api.client.create(&crds(), None, cache_definition()).await.unwrap();
+    assert_eq!(api.get("/apis/demo.io/v1/caches").await.code, 200);
+    let made = api.client.create(&caches(), Some("default"), cache("c")).await.unwrap();
+    assert_eq!(object::generation(&made), 1);
+}
+
+#[tokio::test]
+async fn names_are_accepted_and_completed() {
+    let api = with_caches().await;
+    let definition = api.client.get(&crds(), None, "caches.demo.io").await.unwrap();
+    assert!(object::condition_is_true(&definition, "NamesAccepted"));
+    assert!(object::condition_is_true(&definition, "Established"));
+    assert_eq!(definition.str_at(&["spec", "names", "singular"]), Some("cache"));
+    assert_eq!(definition.str_at(&["status", "acceptedNames", "listKind"]), Some("CacheList"));
+    assert_eq!(definition.at(&["status", "storedVersions"]).unwrap().to_json(), r#"["v1"]"#);
+}
+
+#[tokio::test]
+async fn a_watcher_sees_a_definition_become_established() {
+    let api = Api::start();
+    let mut stream = api.client.watch(&crds(), None, &WatchOptions::default()).await.unwrap();
+    api.client.create(&crds(), None, cache_definition()).await.unwrap();
+    let first = stream.next().await.unwrap();
+    assert_eq!(first.kind, WatchEventKind::Added);
+    assert!(!object::condition_is_true(&first.object, "Established"));
+    let second = stream.next().await.unwrap();
+    assert_eq!(second.kind, WatchEventKind::Modified);
+    assert!(object::condition_is_true(&second.object, "Established"));
+}
+
+#[tokio::test]
+async fn a_name_in_use_is_not_accepted_until_it_is_free() {
+    let api = with_caches().await;
+    let mut other = cache_definition();
+    other.set(&["metadata", "name"], "stores.demo.io");
+    other.set(&["spec", "names"], json!({"plural": "stores", "singular": "store", "kind": "Cache"}));
+    api.client.create(&crds(), None, other).await.unwrap();
+    let refused = api.client.get(&crds(), None, "stores.demo.io").await.unwrap();
+    let condition = object::condition(&refused, "NamesAccepted").unwrap();
+    assert_eq!(condition.str_at(&["reason"]), Some("ListKindConflict"));
+    assert_eq!(condition.str_at(&["message"]), Some("\"CacheList\" is already in use"));
+    assert_eq!(api.get("/apis/demo.io/v1/stores").await.code, 404);
+
+    let mut stream = api.client.watch(&crds(), None, &WatchOptions::default()).await.unwrap();
+    api.client.delete(&crds(), None, "caches.demo.io", &DeleteOptions::default()).await.unwrap();
+    loop {
+        let event = stream.next().await.unwrap();
+        let name = object::name(&event.object);
+        if name == "stores.demo.io" && object::condition_is_true(&event.object, "Established") {
+            break;
+        }
+    }
+    // The registry is changed before the next request is served.
+    tokio::task::yield_now().await;
+    assert_eq!(api.get("/apis/demo.io/v1/stores").await.code, 200);
+}
+
+#[tokio::test]
+async fn deleting_a_definition_deletes_its_objects_first() {
+    let api = with_caches().await;
+    let mut held = cache("c");
+    held.set(&["metadata", "finalizers"], vec!["demo.io/hold"]);
+    api.client.create(&caches(), Some("default"), held).await.unwrap();
+    api.client.create(&caches(), Some("default"), cache("d")).await.unwrap();
+    let mut stream = api.client.watch(&crds(), None, &WatchOptions::default()).await.unwrap();
+    let marked = api.client.delete(&crds(), None, "caches.demo.io", &DeleteOptions::default()).await.unwrap();
+    assert!(object::has_finalizer(&marked, "customresourcecleanup.apiextensions.k8s.io"));
+    assert!(object::condition_is_true(&marked, "Terminating"));
+
+    // Reads are served while the objects go, new objects are not made.
+    loop {
+        let event = stream.next().await.unwrap();
+        let condition = object::condition(&event.object, "Terminating");
+        if condition.and_then(|condition| condition.str_at(&["reason"])) == Some("InstanceDeletionInProgress")
+        {
+            break;
+        }
+    }
+    let refused = api.client.create(&caches(), Some("default"), cache("e")).await.unwrap_err();
+    assert_eq!(refused.message, "create not allowed while custom resource definition is terminating");
+    let mut instances = api.client.watch(&caches(), None, &WatchOptions::default()).await.unwrap();
+    while api.client.get(&caches(), Some("default"), "d").await.is_ok() {
+        instances.next().await.unwrap();
+    }
+    assert!(
+        object::deletion_timestamp(&api.client.get(&caches(), Some("default"), "c").await.unwrap()).is_some()
+    );
+
+    let patch = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+    api.client.patch(&caches(), Some("default"), "c", patch, None).await.unwrap();
+    loop {
+        if stream.next().await.unwrap().kind == WatchEventKind::Deleted {
+            break;
+        }
+    }
+    while instances.next().await.is_some() {}
+    assert_eq!(api.get("/apis/demo.io/v1/caches").await.code, 404);
+    assert_eq!(api.get("/apis/apiregistration.k8s.io/v1/apiservices/v1.demo.io").await.code, 404);
+}
+
+#[tokio::test]
+async fn several_versions_show_the_same_objects() {
+    let api = Api::start();
+    let mut definition = cache_definition();
+    let mut second = definition.items_at(&["spec", "versions"])[0].clone();
+    second.set(&["name"], "v2");
+    second.set(&["storage"], false);
+    if let Some(versions) = definition.at_mut(&["spec", "versions"]).and_then(|value| value.as_array_mut()) {
+        versions.push(second);
+    }
+    api.client.create(&crds(), None, definition).await.unwrap();
+    let v2 = pilothouse_apiserver::Gvr::new("demo.io", "v2", "caches");
+    let mut object = cache("c");
+    object.set(&["apiVersion"], "demo.io/v2");
+    let made = api.client.create(&v2, Some("default"), object).await.unwrap();
+    assert_eq!(object::api_version(&made), "demo.io/v2");
+    let read = api.client.get(&caches(), Some("default"), "c").await.unwrap();
+    assert_eq!(object::api_version(&read), "demo.io/v1");
+    assert_eq!(read.get("spec"), made.get("spec"));
+    let list = api.client.list(&v2, Some("default"), &ListOptions::default()).await.unwrap();
+    assert_eq!(object::api_version(&list.items[0]), "demo.io/v2");
+}
+
+#[tokio::test]
+async fn a_version_that_is_not_served_is_not_found() {
+    let api = with_caches().await;
+    let mut definition = api.client.get(&crds(), None, "caches.demo.io").await.unwrap();
+    let mut second = definition.items_at(&["spec", "versions"])[0].clone();
+    second.set(&["name"], "v2");
+    second.set(&["storage"], false);
+    second.set(&["served"], false);
+    if let Some(versions) = definition.at_mut(&["spec", "versions"]).and_then(|value| value.as_array_mut()) {
+        versions.push(second);
+    }
+    api.client.update(&crds(), None, definition).await.unwrap();
+    assert_eq!(api.get("/apis/demo.io/v2/caches").await.code, 404);
+    assert_eq!(api.get("/apis/demo.io/v1/caches").await.code, 200);
+}
+
+#[tokio::test]
+async fn a_conversion_webhook_is_not_served_yet() {
+    let api = Api::start();
+    let mut definition = cache_definition();
+    let mut second = definition.items_at(&["spec", "versions"])[0].clone();
+    second.set(&["name"], "v2");
+    second.set(&["storage"], false);
+    if let Some(versions) = definition.at_mut(&["spec", "versions"]).and_then(|value| value.as_array_mut()) {
+        versions.push(second);
+    }
+    definition.set(
+        &["spec", "conversion"],
+        json!({"strategy": "Webhook", "webhook": {
+            "clientConfig": {"url": "https://127.0.0.1:1/convert"}, "conversionReviewVersions": ["v1"],
+        }}),
+    );
+    api.client.create(&crds(), None, definition).await.unwrap();
+    api.client.create(&caches(), Some("default"), cache("c")).await.unwrap();
+    let answer = api.get("/apis/demo.io/v2/namespaces/default/caches/c").await;
+    assert_eq!(answer.code, 501);
+    assert!(answer.message().starts_with("conversion webhooks are not served yet"), "{}", answer.message());
+}
+
+#[tokio::test]
+async fn a_deprecated_version_warns() {
+    let api = Api::start();
+    let mut definition = cache_definition();
+    if let Some(version) = definition.at_mut(&["spec", "versions"]).and_then(|value| value.as_array_mut()) {
+        version[0].set(&["deprecated"], true);
+    }
+    api.client.create(&crds(), None, definition).await.unwrap();
+    let answer = api.get("/apis/demo.io/v1/caches").await;
+    assert_eq!(answer.header("warning"), "299 - \"demo.io/v1 Cache is deprecated\"");
+}
+
+#[tokio::test]
+async fn definitions_outlive_the_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || pilothouse_apiserver::Store::open(folder.path(), Default::default()).unwrap();
+    let start = |store| {
+        let builder = pilothouse_apiserver::Server::builder().store(store);
+        Api::with(builder.authorization(pilothouse_apiserver::Authorization::AlwaysAllow).start().unwrap())
+    };
+    let api = start(open());
+    api.client.create(&crds(), None, cache_definition()).await.unwrap();
+    api.client.create(&caches(), Some("default"), cache("c")).await.unwrap();
+    drop(api);
+    let api = start(open());
+    let read = api.client.get(&caches(), Some("default"), "c").await.unwrap();
+    assert_eq!(read.i64_at(&["spec", "replicas"]), Some(1));
+}

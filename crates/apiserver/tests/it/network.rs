@@ -1,0 +1,120 @@
+//! Over a socket: TLS, credentials, and who may do what.
+
+use http_body_util::{BodyExt as _, Empty};
+use pilothouse_apiserver::{Authorization, Server, User};
+use pilothouse_value::json;
+
+use crate::support::{Api, config_map, config_maps};
+
+#[tokio::test]
+async fn a_user_without_roles_is_refused() {
+    let api = Api::with(Server::builder().start().unwrap());
+    let client = api.server.client(User::new("jane", ["devs"]));
+    let status = client.get(&config_maps(), Some("default"), "a").await.unwrap_err();
+    assert_eq!(status.code, 403);
+    assert_eq!(
+        status.message,
+        "configmaps \"a\" is forbidden: User \"jane\" cannot get resource \"configmaps\" in API group \"\" in the \
+         namespace \"default\""
+    );
+    let roles = pilothouse_apiserver::Gvr::new("rbac.authorization.k8s.io", "v1", "rolebindings");
+    let binding = json!({
+        "metadata": {"name": "jane"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
+        "subjects": [{"kind": "User", "name": "jane", "apiGroup": "rbac.authorization.k8s.io"}],
+    });
+    api.client.create(&roles, Some("default"), binding).await.unwrap();
+    client.create(&config_maps(), Some("default"), config_map("a")).await.unwrap();
+    assert!(client.create(&config_maps(), Some("kube-system"), config_map("a")).await.is_err());
+}
+
+#[tokio::test]
+async fn access_is_reviewed() {
+    let api = Api::with(Server::builder().start().unwrap());
+    let review = json!({
+        "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {"verb": "create", "resource": "pods", "namespace": "default"}},
+    });
+    let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+    let answer = api.post(path, &review).await;
+    assert_eq!((answer.code, answer.json().at(&["status", "allowed"])), (201, Some(&true.into())));
+}
+
+#[tokio::test]
+async fn a_service_account_gets_a_token() {
+    let api = Api::with(Server::builder().start().unwrap());
+    let accounts = pilothouse_apiserver::Gvr::new("", "v1", "serviceaccounts");
+    api.client.create(&accounts, Some("default"), json!({"metadata": {"name": "robot"}})).await.unwrap();
+    let request =
+        json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": []}});
+    let path = "/api/v1/namespaces/default/serviceaccounts/robot/token";
+    let answer = api.post(path, &request).await;
+    assert_eq!(answer.code, 201, "{}", answer.text);
+    let token = answer.json().str_at(&["status", "token"]).unwrap().to_owned();
+    let review =
+        json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}});
+    let reviewed = api.post("/apis/authentication.k8s.io/v1/tokenreviews", &review).await.json();
+    assert_eq!(
+        reviewed.str_at(&["status", "user", "username"]),
+        Some("system:serviceaccount:default:robot"),
+        "{reviewed}"
+    );
+}
+
+/// One request over TLS, with the server's authority trusted and no client certificate.
+async fn over_the_network(server: &Server, path: &str, token: Option<&str>) -> (u16, String) {
+    let listening = server.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let mut roots = rustls::RootCertStore::empty();
+    let pem = listening.authority_pem().to_owned();
+    for certificate in rustls_pki_types::pem::PemObject::pem_slice_iter(pem.as_bytes()) {
+        let certificate: rustls_pki_types::CertificateDer<'static> = certificate.unwrap();
+        roots.add(certificate).unwrap();
+    }
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let connector = tokio_rustls::TlsConnector::from(std::sync::Arc::new(config));
+    let stream = tokio::net::TcpStream::connect(listening.address()).await.unwrap();
+    let name = rustls_pki_types::ServerName::try_from("localhost").unwrap();
+    let stream = connector.connect(name, stream).await.unwrap();
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(hyper_util::rt::TokioIo::new(stream)).await.unwrap();
+    let task = tokio::spawn(connection);
+    let mut request = http::Request::get(path).header("host", "localhost");
+    if let Some(token) = token {
+        request = request.header("authorization", format!("Bearer {token}"));
+    }
+    let response = sender.send_request(request.body(Empty::<bytes::Bytes>::new()).unwrap()).await.unwrap();
+    let code = response.status().as_u16();
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    drop(sender);
+    let _ended = task.await;
+    (code, String::from_utf8(bytes.to_vec()).unwrap())
+}
+
+#[tokio::test]
+async fn strangers_may_read_health_and_version_only() {
+    let server = Server::builder().start().unwrap();
+    assert_eq!(over_the_network(&server, "/healthz", None).await, (200, "ok".into()));
+    assert_eq!(over_the_network(&server, "/version", None).await.0, 200);
+    let (code, text) = over_the_network(&server, "/api/v1/namespaces", None).await;
+    assert_eq!(code, 403);
+    assert!(text.contains("User \\\"system:anonymous\\\" cannot list resource \\\"namespaces\\\""), "{text}");
+}
+
+#[tokio::test]
+async fn a_bad_token_is_unauthorized() {
+    let server = Server::builder().start().unwrap();
+    assert_eq!(over_the_network(&server, "/healthz", Some("nonsense")).await.0, 401);
+}
+
+#[tokio::test]
+async fn a_kubeconfig_names_the_server() {
+    let server = Server::builder().authorization(Authorization::AlwaysAllow).start().unwrap();
+    let listening = server.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let config = listening.kubeconfig().unwrap();
+    assert!(config.contains(&listening.url()) && config.contains("client-certificate-data"));
+}
