@@ -117,6 +117,23 @@ pub fn warnings(crd: &Value) -> Vec<String> {
     found
 }
 
+/// What the server warns of on each request in a version that is deprecated.
+pub fn deprecation_warning(crd: &Value, version: &str) -> Option<String> {
+    let versions = crd.items_at(&["spec", "versions"]);
+    let found = versions.iter().find(|one| one.str_at(&["name"]) == Some(version)).map(Props)?;
+    if !found.flag("deprecated") {
+        return None;
+    }
+    Some(found.some_text("deprecationWarning").map_or_else(
+        || {
+            let group = crd.str_at(&["spec", "group"]).unwrap_or_default();
+            let kind = crd.str_at(&["spec", "names", "kind"]).unwrap_or_default();
+            format!("{group}/{version} {kind} is deprecated")
+        },
+        str::to_owned,
+    ))
+}
+
 /// How many CEL rules stand in the schemas of all versions.
 pub fn count_rules(crd: &Value) -> usize {
     let mut count = 0;

@@ -42,7 +42,7 @@ fn fill(schema: &Schema, value: &mut Value) {
                     Some(Value::Null) if !child.nullable() => {}
                     Some(_) => continue,
                 }
-                fields.insert(name, default.clone());
+                fields.insert(name, fresh(child, default));
             }
             let additional = schema.additional().and_then(Additional::schema);
             for (key, value) in fields.iter_mut() {
@@ -70,6 +70,13 @@ fn replace_null(schema: &Schema, value: &mut Value) {
         && !schema.nullable()
         && let Some(default) = schema.default()
     {
-        *value = default.clone();
+        *value = fresh(schema, default);
     }
+}
+
+/// A copy of a default without the nulls that no client could write there either.
+fn fresh(schema: &Schema, default: &Value) -> Value {
+    let mut value = default.clone();
+    remove_nulls(Some(schema), &mut value);
+    value
 }

@@ -121,7 +121,7 @@ impl Format {
             Self::Isbn10 => codes::is_isbn10(text),
             Self::Isbn13 => codes::is_isbn13(text),
             Self::CreditCard => codes::is_credit_card(text),
-            Self::Ssn => SSN.as_ref().is_some_and(|regex| regex.is_match(text)),
+            Self::Ssn => text.len() == 11 && SSN.as_ref().is_some_and(|regex| regex.is_match(text)),
             Self::HexColor => codes::is_hex_color(text),
             Self::RgbColor => RGB.as_ref().is_some_and(|regex| regex.is_match(text)),
             Self::Byte => codes::is_base64(text),

@@ -19,6 +19,7 @@ pub mod table;
 mod validate;
 
 pub use default::default;
+pub use object_meta::check_embedded;
 pub use prune::prune;
 pub use validate::validate;
 

@@ -146,6 +146,98 @@ fn is_compound(value: &Value) -> bool {
     matches!(value, Value::Array(_) | Value::Object(_))
 }
 
+/// Finds the first embedded object whose type or metadata cannot be read at all. A server refuses the whole document for
+/// it with 400: `KIND in version "v1" cannot be handled as a KIND: ` and the error.
+///
+/// # Errors
+/// The field and the text of Go's decoder.
+pub fn check_embedded(schema: &Schema, value: &Value) -> Result<(), field::Error> {
+    readable(schema, value, &Path::root())
+}
+
+fn readable(schema: &Schema, value: &Value, path: &Path) -> Result<(), field::Error> {
+    match value {
+        Value::Object(fields) => {
+            if schema.embedded_resource {
+                for key in ["apiVersion", "kind"] {
+                    if let Some(other) = fields.get(key).filter(|value| value.as_str().is_none()) {
+                        return Err(field::Error::invalid(
+                            &path.child(key),
+                            other.clone(),
+                            "must be a string",
+                        ));
+                    }
+                }
+                if let Some(metadata) = fields.get("metadata")
+                    && let Some((name, expected, found)) = mismatch(&OBJECT_META, metadata, "")
+                {
+                    let place = if name.is_empty() {
+                        "value".to_owned()
+                    } else {
+                        format!("struct field ObjectMeta{name}")
+                    };
+                    let detail = format!("json: cannot unmarshal {found} into Go {place} of type {expected}");
+                    return Err(field::Error::invalid(&path.child("metadata"), metadata.clone(), detail));
+                }
+            }
+            let additional = schema.additional().and_then(Additional::schema);
+            for (key, value) in fields.iter().filter(|(_, value)| is_compound(value)) {
+                if let Some(child) = schema.property(key) {
+                    readable(child, value, &path.child(key))?;
+                } else if let Some(child) = additional {
+                    readable(child, value, &path.key(key))?;
+                }
+            }
+            Ok(())
+        }
+        Value::Array(items) => {
+            let Some(child) = schema.items() else { return Ok(()) };
+            items.iter().enumerate().try_for_each(|(index, item)| readable(child, item, &path.index(index)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The first value of a wrong type, with the names of Go's decoder: (field, wanted type, found kind).
+fn mismatch(schema: &Schema, value: &Value, name: &str) -> Option<(String, &'static str, &'static str)> {
+    let wrong = |expected| Some((name.to_owned(), expected, go_kind(value)));
+    match (schema.kind(), value) {
+        (_, Value::Null) | (None, _) => None,
+        (Some(Type::Object), Value::Object(fields)) => {
+            fields.iter().find_map(|(key, value)| match schema.property(key) {
+                Some(child) => mismatch(child, value, &format!("{name}.{key}")),
+                // Go names the map, not the key.
+                None => mismatch(schema.additional().and_then(Additional::schema)?, value, name),
+            })
+        }
+        (Some(Type::Object), _) if schema.additional().is_some() => wrong("map[string]string"),
+        (Some(Type::Object), _) => wrong("v1.ObjectMeta"),
+        (Some(Type::Array), Value::Array(items)) => {
+            let child = schema.items()?;
+            items.iter().find_map(|item| mismatch(child, item, name))
+        }
+        (Some(Type::Array), _) => wrong("[]string"),
+        (Some(Type::String), Value::String(_))
+        | (Some(Type::Boolean), Value::Bool(_))
+        | (Some(Type::Integer), Value::Int(_))
+        | (Some(Type::Number), Value::Int(_) | Value::Float(_)) => None,
+        (Some(Type::String), _) => wrong("string"),
+        (Some(Type::Boolean), _) => wrong("bool"),
+        (Some(Type::Integer | Type::Number), _) => wrong("int64"),
+    }
+}
+
+fn go_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Int(_) | Value::Float(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
 /// Finds what is wrong with the type and metadata of one object.
 pub(crate) fn validate_resource(fields: &Map, path: &Path, errors: &mut Vec<field::Error>) {
     let at = path.child("apiVersion");

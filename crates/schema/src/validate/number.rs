@@ -36,6 +36,8 @@ pub(super) fn problems(schema: &Schema, format: Option<Format>, value: &Value, n
         };
         found.extend(range);
         match is_multiple {
+            // A fraction is cut to a whole number before, as above.
+            None if matches!(value, Value::Int(_)) => found.push(Problem::Factor(factor.trunc())),
             None => found.push(Problem::Factor(factor)),
             Some(false) => found.push(Problem::Limit(format!("should be a multiple of {}", go(factor)))),
             Some(true) => {}
@@ -120,9 +122,10 @@ fn as_float(value: &Value) -> f64 {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "Go converts so; Rust saturates where Go is undefined")]
+/// A float as a whole number, as Go converts it on amd64: what does not fit becomes the smallest.
+#[expect(clippy::cast_possible_truncation, reason = "that is the conversion")]
 fn truncate(number: f64) -> i64 {
-    number as i64
+    if number.abs() < 9_223_372_036_854_775_808.0 { number as i64 } else { i64::MIN }
 }
 
 /// A number as Go reads the decimal text of it: whole if it fits.

@@ -68,6 +68,9 @@ pub(super) fn key_of(list: &Schema, item: &Value) -> Option<String> {
 
 /// Whether two values are equal, without regard to the order of lists of type map.
 pub(super) fn same(schema: &Schema, new: &Value, old: &Value) -> bool {
+    if new == old {
+        return true;
+    }
     match (new, old) {
         (Value::Object(new), Value::Object(old)) => {
             new.len() == old.len()
@@ -90,6 +93,6 @@ pub(super) fn same(schema: &Schema, new: &Value, old: &Value) -> bool {
                 (None, _) => new_items == old_items,
             }
         }
-        (new, old) => new == old,
+        _ => false,
     }
 }

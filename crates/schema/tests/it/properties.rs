@@ -1,0 +1,147 @@
+//! What holds for every schema and every value.
+
+use pilothouse_schema::{Schema, default, prune, structural, validate};
+use pilothouse_value::Value;
+use pilothouse_value::field::Path;
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+/// Documents of few names, so that schemas and values meet.
+fn documents() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_filter("JSON has no other", |number| number.is_finite()).prop_map(Value::Float),
+        "[a-c]{0,3}|2020-01-01|1s|\\PC{0,6}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 5, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::btree_map("[a-c]|metadata|kind|apiVersion", inner, 0..5)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+/// Documents that look like `JSONSchemaProps`, right or wrong.
+fn schemas() -> impl Strategy<Value = Value> {
+    let words = prop_oneof![
+        Just("string"),
+        Just("integer"),
+        Just("number"),
+        Just("object"),
+        Just("array"),
+        Just("boolean"),
+        Just("odd"),
+    ];
+    let keywords = (
+        proptest::option::of(words),
+        proptest::collection::btree_map(
+            "nullable|uniqueItems|x-kubernetes-(int-or-string|embedded-resource|preserve-unknown-fields)|exclusiveMinimum",
+            any::<bool>().prop_map(Value::from),
+            0..2,
+        ),
+        proptest::collection::btree_map(
+            "minimum|maximum|multipleOf|(min|max)(Length|Items|Properties)",
+            (-3_i64..5).prop_map(Value::from),
+            0..3,
+        ),
+        proptest::option::of(documents()),
+        proptest::option::of("[a-c.*+?(){}\\[\\]|^$0-9,\\\\dwsbQE-]{0,8}"),
+        proptest::option::of(prop_oneof![
+            Just("date"),
+            Just("duration"),
+            Just("uri"),
+            Just("email"),
+            Just("int32"),
+            Just("mac")
+        ]),
+        proptest::option::of(prop_oneof![Just("set"), Just("map"), Just("atomic")]),
+    );
+    let leaf = keywords.prop_map(|(kind, flags, numbers, default, pattern, format, list_type)| {
+        let mut schema = Value::Object(flags.into_iter().chain(numbers).collect());
+        for (key, value) in [("type", kind), ("format", format), ("x-kubernetes-list-type", list_type)] {
+            if let Some(value) = value {
+                schema.set(&[key], value);
+            }
+        }
+        if let Some(default) = default {
+            schema.set(&["default"], default);
+        }
+        if let Some(pattern) = pattern {
+            schema.set(&["pattern"], pattern);
+        }
+        schema
+    });
+    leaf.prop_recursive(3, 24, 4, |inner| {
+        (
+            inner.clone(),
+            proptest::collection::btree_map("[a-c]|metadata", inner.clone(), 0..3),
+            proptest::option::of(inner.clone()),
+            proptest::option::of(inner.clone()),
+            proptest::collection::vec(("allOf|anyOf|oneOf", proptest::collection::vec(inner, 1..3)), 0..2),
+        )
+            .prop_map(|(mut schema, properties, items, additional, junctors)| {
+                schema.set(&["properties"], Value::Object(properties.into_iter().collect()));
+                if let Some(items) = items {
+                    schema.set(&["items"], items);
+                    schema.set(&["x-kubernetes-list-map-keys"], vec![Value::from("a"), Value::from("b")]);
+                }
+                if let Some(additional) = additional {
+                    schema.set(&["additionalProperties"], additional);
+                }
+                for (key, alternatives) in junctors {
+                    schema.set(&[key.as_str()], alternatives);
+                }
+                schema
+            })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, rng_seed: RngSeed::Fixed(37), ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_panics_and_a_second_time_changes_nothing(schema in schemas(), value in documents(), old in documents()) {
+        let _ = structural::parse(&schema, &Path::root());
+        let node = structural::parse_stored(&schema);
+        let _ = validate(&node, &value, None, &Path::root());
+        let _ = validate(&node, &value, Some(&old), &Path::root());
+        let mut pruned = value.clone();
+        prune(&node, &mut pruned);
+        let mut again = pruned.clone();
+        prop_assert_eq!(prune(&node, &mut again), Vec::<String>::new());
+        prop_assert_eq!(&again, &pruned);
+        let mut defaulted = value;
+        default(&node, &mut defaulted);
+        let mut again = defaulted.clone();
+        default(&node, &mut again);
+        prop_assert_eq!(again, defaulted);
+    }
+
+    #[test]
+    fn anything_accepts_everything_and_keeps_it(value in documents()) {
+        prop_assert!(validate(Schema::any(), &value, None, &Path::root()).is_empty());
+        let mut kept = value.clone();
+        default(Schema::any(), &mut kept);
+        prop_assert_eq!(kept, value);
+    }
+
+    #[test]
+    fn what_did_not_change_is_never_wrong(schema in schemas(), value in documents()) {
+        let node = structural::parse_stored(&schema);
+        prop_assert!(!validate(&node, &value, Some(&value), &Path::root()).iter().any(|error| error.path.is_root()));
+    }
+
+    #[test]
+    fn any_document_can_be_looked_at_as_a_crd(document in documents(), schema in schemas()) {
+        use pilothouse_schema::crd;
+        let mut definition = document;
+        let _ = crd::validate(&definition, None);
+        definition.set(&["spec", "versions"], vec![pilothouse_value::json!({"name": "v1", "storage": true, "schema": {"openAPIV3Schema": schema}})]);
+        crd::default(&mut definition);
+        let _ = crd::validate(&definition, Some(&definition));
+        let _ = crd::warnings(&definition);
+    }
+}
