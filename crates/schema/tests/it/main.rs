@@ -1,5 +1,9 @@
 //! The schema room through its public doors.
 
+// Marked, so that lints know the helpers in these for tests.
+#[cfg(test)]
 mod properties;
+#[cfg(test)]
 mod recorded;
+#[cfg(test)]
 mod schemas;
