@@ -63,15 +63,12 @@ pub(crate) fn read(
     let gvk = resource.gvk();
     let mut value = incoming.value;
     check_kind(&gvk, &mut value)?;
-    let unknown = if resource.is_built_in() {
-        let unknown = kinds::prune(resource, &mut value);
+    let unknown = kinds::prune(resource, &mut value);
+    if resource.is_built_in() {
         kinds::read(&gvk, &mut value)?;
-        unknown
     } else {
-        let mut unknown = kinds::prune(resource, &mut value);
-        unknown.extend(read_metadata(&gvk, &mut value)?);
-        unknown
-    };
+        read_metadata(&gvk, &mut value)?;
+    }
     complain(context, &gvk, unknown, incoming.duplicates, validation)?;
     kinds::default(resource, &mut value);
     Ok(value)
@@ -115,14 +112,13 @@ pub(crate) fn check_kind(gvk: &Gvk, value: &mut Value) -> Result<(), Status> {
     Ok(())
 }
 
-/// Metadata is the same for all kinds and never part of a definition's schema. Returns the unknown fields.
-fn read_metadata(gvk: &Gvk, value: &mut Value) -> Result<Vec<String>, Status> {
-    let Some(metadata) = value.take(&["metadata"]) else { return Ok(Vec::new()) };
+/// Metadata is the same for all kinds, whatever a definition says of it.
+fn read_metadata(gvk: &Gvk, value: &mut Value) -> Result<(), Status> {
+    let Some(metadata) = value.take(&["metadata"]) else { return Ok(()) };
     // PartialObjectMetadata is metadata and nothing else.
     let partial = Gvk::new("meta.k8s.io", "v1", "PartialObjectMetadata");
     let mut holder = Value::object();
     holder.set(&["metadata"], metadata);
-    let unknown = kinds::prune_metadata(&mut holder);
     pilothouse_schema::builtin::decode(&partial, &mut holder).map_err(|error| {
         let text = error.to_string();
         let why = text.split_once(": ").map_or(text.as_str(), |(_, why)| why);
@@ -136,7 +132,7 @@ fn read_metadata(gvk: &Gvk, value: &mut Value) -> Result<Vec<String>, Status> {
     if let Some(metadata) = holder.take(&["metadata"]) {
         value.set(&["metadata"], metadata);
     }
-    Ok(unknown)
+    Ok(())
 }
 
 /// Tells of unknown and duplicate fields as the caller wants it.

@@ -29,6 +29,7 @@ mod listen;
 mod metadata;
 mod names;
 mod negotiate;
+mod openapi;
 mod options;
 mod paths;
 mod pipeline;

@@ -8,6 +8,7 @@ use pilothouse_value::{Status, Value, json};
 use crate::body::Body;
 use crate::discovery;
 use crate::negotiate::{self, Format};
+use crate::openapi;
 use crate::render;
 use crate::request::Query;
 use crate::state::State;
@@ -40,6 +41,9 @@ pub(crate) fn serve<B>(
         ["version"] => Ok(render::value(200, &version(), format)),
         ["api"] | ["apis"] | ["api", _] | ["apis", _] | ["apis", _, _] => {
             discovery::serve(state, &parts, accept, header(header::IF_NONE_MATCH), format)
+        }
+        ["openapi", "v3", rest @ ..] => {
+            openapi::serve(&state.registry.table(), rest, query, accept, header(header::IF_NONE_MATCH))
         }
         _ => Err(Status::no_such_path()),
     }

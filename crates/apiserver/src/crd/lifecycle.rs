@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use parking_lot::MutexGuard;
+use pilothouse_schema::crd::storage_version;
 use pilothouse_store::{Change, Object};
 use pilothouse_value::{Value, object};
 
@@ -25,30 +26,9 @@ pub(crate) fn lock<'a>(state: &'a State, resource: &Resource) -> Option<MutexGua
     resource.is(crd::GROUP, crd::PLURAL).then(|| state.definitions.lock())
 }
 
-/// Completes a new definition: names that follow from the kind, and the version that objects are stored in.
-pub(crate) fn prepare_create(resource: &Resource, definition: &mut Value) {
-    if !resource.is(crd::GROUP, crd::PLURAL) {
-        return;
-    }
-    let kind = definition.str_at(&["spec", "names", "kind"]).unwrap_or_default().to_owned();
-    let mut fill = |key: &str, text: String| {
-        if definition.str_at(&["spec", "names", key]).unwrap_or_default().is_empty() && !kind.is_empty() {
-            definition.set(&["spec", "names", key], text);
-        }
-    };
-    fill("singular", kind.to_lowercase());
-    fill("listKind", format!("{kind}List"));
-    if definition.at(&["spec", "conversion"]).is_none() {
-        definition.set(&["spec", "conversion", "strategy"], "None");
-    }
-    if let Some(storage) = storage_version(definition) {
-        definition.set(&["status", "storedVersions"], vec![storage]);
-    }
-}
-
 /// A version that becomes the storage version is one that objects may be stored in.
 pub(crate) fn prepare_update(definition: &mut Value, _old: &Value) {
-    let Some(storage) = storage_version(definition) else { return };
+    let Some(storage) = storage_version(definition).map(str::to_owned) else { return };
     let stored = definition.entry(&["status", "storedVersions"]);
     if stored.as_array().is_none() {
         *stored = Value::Array(Vec::new());
@@ -58,15 +38,6 @@ pub(crate) fn prepare_update(definition: &mut Value, _old: &Value) {
             list.push(storage.into());
         }
     }
-}
-
-fn storage_version(definition: &Value) -> Option<String> {
-    definition
-        .items_at(&["spec", "versions"])
-        .iter()
-        .find(|version| version.get("storage").and_then(Value::as_bool) == Some(true))
-        .and_then(|version| version.str_at(&["name"]))
-        .map(str::to_owned)
 }
 
 /// Marks a definition that is to be deleted: its objects go first.

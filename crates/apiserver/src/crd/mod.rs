@@ -5,11 +5,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use pilothouse_schema::Schema;
+use pilothouse_schema::{Schema, structural};
 use pilothouse_store::Object;
 use pilothouse_value::{Value, object};
 
-use crate::kinds;
 use crate::resource::{self, Resource, Rules, Subresource};
 
 pub(crate) mod lifecycle;
@@ -59,12 +58,17 @@ pub(crate) struct ScalePaths {
 impl Custom {
     /// The structural schema of this version. A definition that was accepted has one that can be read.
     pub(crate) fn schema(&self) -> &Schema {
-        self.schema.get_or_init(|| kinds::structural(&self.open_api()))
+        self.schema.get_or_init(|| structural::parse_stored(&self.open_api()))
     }
 
     /// Whether another state of the definition has the same versions with the same schemas.
     pub(crate) fn same_versions(&self, other: &Object) -> bool {
         self.object.value().at(&["spec", "versions"]) == other.value().at(&["spec", "versions"])
+    }
+
+    /// The definition.
+    pub(crate) fn definition(&self) -> Arc<Value> {
+        self.object.value().clone()
     }
 
     /// The version as it stands in the definition.

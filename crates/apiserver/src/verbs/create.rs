@@ -93,7 +93,6 @@ pub(crate) fn create_object(
         let mut object = value.clone();
         strategy::prepare_create(resource, &mut object, &state.now());
         admission::mutate_create(context, &named, &mut object)?;
-        crd::lifecycle::prepare_create(resource, &mut object);
         let reserved = allocate::reserve(state, resource, &mut object, None)?;
         let mut errors = metadata::validate(&object, resource.namespaced, resource.rules.names);
         errors.extend(kinds::validate(resource, &object, None));
