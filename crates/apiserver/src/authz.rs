@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use pilothouse_value::{Status, Value, json};
 
-use crate::rbac::{self, RuleKind, RuleSource};
-use crate::state::{Authorization, State};
+use crate::rbac::{self, RuleKind, RuleSource, escalation};
+use crate::resource::Resource;
+use crate::state::{Authorization, Context, State};
 use crate::user::{AUTHENTICATED, UNAUTHENTICATED, User};
 
 /// What a request asks, in the terms that rules are written in.
@@ -48,6 +49,20 @@ pub(crate) fn authorize(state: &State, user: &User, attributes: &Attributes) -> 
         }
     };
     state.authorizer.require(&asked)
+}
+
+/// Lets a write of a role or binding pass only if the user has all that it grants.
+///
+/// # Errors
+/// 403 that lists what the user does not have.
+pub(crate) fn may_grant(
+    context: &Context,
+    resource: &Resource,
+    new: &Value,
+    old: Option<&Value>,
+) -> Result<(), Status> {
+    let names = (resource.group.as_str(), resource.plural.as_str());
+    escalation::check(&context.state.authorizer, &context.user, names, new, old)
 }
 
 /// The rules of a server that lets everyone do everything: reviews and `kubectl auth can-i` read them too.

@@ -8,7 +8,7 @@ use crate::intake::{self, Incoming};
 use crate::options::WriteOptions;
 use crate::state::{Context, Target};
 use crate::verbs::{self, Outcome};
-use crate::{admission, allocate, crd, kinds, metadata, names, present, strategy};
+use crate::{admission, allocate, authz, crd, kinds, metadata, names, present, strategy};
 
 /// How many generated names are tried.
 const NAME_ATTEMPTS: usize = 8;
@@ -72,6 +72,7 @@ pub(crate) fn create_object(
     let as_named = Target { name: object::name(&value).to_owned(), ..target.clone() };
     admission::namespace_accepts(state, &as_named)?;
     strategy::drop_status(resource, &mut value);
+    authz::may_grant(context, resource, &value, None)?;
     if tracking == Tracking::Update {
         managed::track(
             None,

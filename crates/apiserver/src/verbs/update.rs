@@ -13,7 +13,7 @@ use crate::options::WriteOptions;
 use crate::state::{Context, Target};
 use crate::verbs::create::{self, Tracking};
 use crate::verbs::{self, Outcome};
-use crate::{admission, allocate, crd, kinds, metadata, present, strategy};
+use crate::{admission, allocate, authz, crd, kinds, metadata, present, strategy};
 
 /// What a change came to.
 #[derive(Debug)]
@@ -166,6 +166,7 @@ fn try_change(
         );
     }
     if target.subresource.is_none() {
+        authz::may_grant(context, resource, &new, Some(current))?;
         admission::mutate_update(context, target, &mut new, current)?;
     }
     let reserved = allocate::reserve(state, resource, &mut new, Some(current))?;

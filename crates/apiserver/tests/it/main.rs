@@ -1,5 +1,6 @@
 //! Behaviour of the API server through its public doors. Each test has a server of its own.
 
+mod access;
 mod admission;
 mod crd;
 mod create;
