@@ -10,9 +10,13 @@
 
 pub mod api;
 pub mod check;
+pub mod controller;
 pub mod duration;
 pub mod functions;
+mod mask;
 pub mod params;
 pub mod plan;
 pub mod render;
 pub mod template;
+
+pub use controller::{Options, manager, run, start};

@@ -148,7 +148,6 @@ fn phase(
     // What is wrong with an argument that is not known yet will show when it is.
     if let Err(error) = args::read(&phase.func, &rendered.args)
         && !rendered.unknown.contains(&error.argument)
-        && !function.raw.contains(&error.argument.as_str())
         && error.argument != "func"
     {
         return Err(error.to_string());

@@ -38,18 +38,33 @@ pub fn args(
 ) -> Result<Rendered, RenderError> {
     let mut rendered = Rendered::default();
     for (name, value) in args {
-        if raw.contains(&name.as_str()) {
-            rendered.args.insert(name.clone(), value.clone());
-            continue;
-        }
         let mut known = true;
-        let value = walk(value, name, data, &mut known)?;
+        let value = if raw.contains(&name.as_str()) {
+            references(value, name, data, &mut known)?
+        } else {
+            walk(value, name, data, &mut known)?
+        };
         rendered.args.insert(name.clone(), value);
         if !known {
             rendered.unknown.insert(name.clone());
         }
     }
     Ok(rendered)
+}
+
+/// Renders what names an object in an argument that is kept as it is otherwise: the conditions of `Wait`.
+fn references(value: &Value, path: &str, data: &template::Value, known: &mut bool) -> Result<Value, RenderError> {
+    let mut out = value.clone();
+    let lists = out.as_object_mut().into_iter().flat_map(Map::iter_mut);
+    for (list, items) in lists {
+        for (i, item) in items.as_array_mut().into_iter().flatten().enumerate() {
+            if let Some(reference) = item.get_mut("objectReference") {
+                let path = format!("{path}.{list}[{i}].objectReference");
+                *reference = walk(reference, &path, data, known)?;
+            }
+        }
+    }
+    Ok(out)
 }
 
 fn walk(value: &Value, path: &str, data: &template::Value, known: &mut bool) -> Result<Value, RenderError> {
