@@ -13,6 +13,7 @@ pub mod check;
 pub mod controller;
 pub mod duration;
 pub mod functions;
+pub mod kando;
 mod mask;
 pub mod params;
 pub mod plan;

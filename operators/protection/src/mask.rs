@@ -15,7 +15,8 @@ pub(crate) struct Mask(Vec<String>);
 impl Mask {
     /// All secrets that the templates of an action see.
     pub(crate) fn of(params: &Params) -> Self {
-        let of_phases = params.phases.values().chain(&params.defer_phase).flat_map(|p| p.secrets.values().flatten());
+        let of_phases =
+            params.phases.values().chain(&params.defer_phase).flat_map(|p| p.secrets.values().flatten());
         let mut values: Vec<String> = params
             .secrets
             .values()
@@ -58,7 +59,10 @@ mod tests {
 
     #[test]
     fn secrets_are_not_shown() {
-        let secret = serde_json::from_value(serde_json::json!({"data": {"password": "Q0FOQVJZLTdmM2EK", "short": "YWI="}})).unwrap();
+        let secret = serde_json::from_value(
+            serde_json::json!({"data": {"password": "Q0FOQVJZLTdmM2EK", "short": "YWI="}}),
+        )
+        .unwrap();
         let params = Params { secrets: [("s".to_owned(), secret)].into(), ..Params::default() };
         let mask = Mask::of(&params);
         assert_eq!(mask.apply("dump -p CANARY-7f3a; ab; Q0FOQVJZLTdmM2EK"), "dump -p ***; ab; ***");

@@ -53,7 +53,12 @@ pub fn args(
 }
 
 /// Renders what names an object in an argument that is kept as it is otherwise: the conditions of `Wait`.
-fn references(value: &Value, path: &str, data: &template::Value, known: &mut bool) -> Result<Value, RenderError> {
+fn references(
+    value: &Value,
+    path: &str,
+    data: &template::Value,
+    known: &mut bool,
+) -> Result<Value, RenderError> {
     let mut out = value.clone();
     let lists = out.as_object_mut().into_iter().flat_map(Map::iter_mut);
     for (list, items) in lists {

@@ -80,7 +80,10 @@ fn phase_needs(phase: &PhasePlan, default_namespace: &str, subject: &Subject) ->
                 _ => return Vec::new(),
             };
             let resource = format!("{kind}s");
-            vec![need("get", "apps", &resource, "", namespace), need("patch", "apps", &resource, "", namespace)]
+            vec![
+                need("get", "apps", &resource, "", namespace),
+                need("patch", "apps", &resource, "", namespace),
+            ]
         }
         Call::KubeOps(KubeOps::Delete { reference }) if !phase.unknown.contains("objectReference") => {
             vec![need("delete", &reference.group, &reference.resource, "", &reference.namespace)]

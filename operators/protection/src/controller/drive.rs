@@ -97,7 +97,9 @@ impl Driver {
             };
             match result {
                 Ok(()) | Err(DriveError::Journal(JournalError::Gone(_))) => return,
-                Err(error) => tracing::warn!(%error, actionset = %self.key, "the work on an ActionSet is interrupted"),
+                Err(error) => {
+                    tracing::warn!(%error, actionset = %self.key, "the work on an ActionSet is interrupted")
+                }
             }
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
@@ -241,7 +243,10 @@ impl Driver {
             ),
         };
         let event = match &error {
-            None => Event::normal("ActionSetComplete", format!("Updated ActionSet '{}' Status->complete", self.key.name())),
+            None => Event::normal(
+                "ActionSetComplete",
+                format!("Updated ActionSet '{}' Status->complete", self.key.name()),
+            ),
             Some(text) => Event::warning("ActionSetFailed", text.clone()),
         };
         journal
@@ -253,7 +258,11 @@ impl Driver {
                         status.state = State::Failed;
                         status.error.message = text;
                         // A phase that was at work when its journal was lost is at work no longer.
-                        for phase in status.actions.iter_mut().flat_map(|a| a.phases.iter_mut().chain([&mut a.defer_phase])) {
+                        for phase in status
+                            .actions
+                            .iter_mut()
+                            .flat_map(|a| a.phases.iter_mut().chain([&mut a.defer_phase]))
+                        {
                             if phase.state == State::Running {
                                 phase.state = State::Failed;
                             }

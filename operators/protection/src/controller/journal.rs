@@ -63,7 +63,9 @@ pub enum JournalError {
     #[error("the ActionSet {0} is gone")]
     Gone(String),
     /// The API server does not take the write.
-    #[error("cannot write the status of ActionSet {name}: {source}\nhint: the work goes on from its journal later")]
+    #[error(
+        "cannot write the status of ActionSet {name}: {source}\nhint: the work goes on from its journal later"
+    )]
     Write {
         /// Namespace and name.
         name: String,

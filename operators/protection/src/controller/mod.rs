@@ -74,7 +74,8 @@ impl Reconciler for Protection {
         d.uses::<Pod>(&["get", "list", "watch", "create", "delete"]);
         d.uses_subresource::<Pod>("log", &["get"]).uses_subresource::<Pod>("exec", &["create", "get"]);
         d.uses::<Secret>(&["get", "create", "delete"]).uses::<ConfigMap>(&["get"]);
-        d.uses::<Deployment>(&["get", "list", "watch", "patch"]).uses::<StatefulSet>(&["get", "list", "watch", "patch"]);
+        d.uses::<Deployment>(&["get", "list", "watch", "patch"])
+            .uses::<StatefulSet>(&["get", "list", "watch", "patch"]);
         d.uses::<PersistentVolumeClaim>(&["get"]).uses::<Namespace>(&["get"]);
         d.uses::<SelfSubjectAccessReview>(&["create"]);
     }

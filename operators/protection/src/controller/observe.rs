@@ -129,13 +129,18 @@ pub async fn lookup(client: &Client, objects: &[ObjectReference]) -> Result<Look
         match reference.kind.to_lowercase().as_str() {
             "secret" if !lookup.secrets.contains_key(&key) => {
                 let api: Api<Secret> = Api::namespaced(client.clone(), &key.0);
-                let found = api.get_opt(&key.1).await.map_err(|e| failed(format!("Secret {}/{}", key.0, key.1), e))?;
+                let found = api
+                    .get_opt(&key.1)
+                    .await
+                    .map_err(|e| failed(format!("Secret {}/{}", key.0, key.1), e))?;
                 lookup.secrets.extend(found.map(|secret| (key, secret)));
             }
             "configmap" if !lookup.config_maps.contains_key(&key) => {
                 let api: Api<ConfigMap> = Api::namespaced(client.clone(), &key.0);
-                let found =
-                    api.get_opt(&key.1).await.map_err(|e| failed(format!("ConfigMap {}/{}", key.0, key.1), e))?;
+                let found = api
+                    .get_opt(&key.1)
+                    .await
+                    .map_err(|e| failed(format!("ConfigMap {}/{}", key.0, key.1), e))?;
                 lookup.config_maps.extend(found.map(|map| (key, map)));
             }
             _ => {}
@@ -204,7 +209,10 @@ pub fn resource_of(reference: &ObjectReference) -> ApiResource {
         Some((group, version)) => (group, version),
         None => (group, reference.api_version.as_str()),
     };
-    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, &reference.kind), &reference.resource)
+    ApiResource::from_gvk_with_plural(
+        &GroupVersionKind::gvk(group, version, &reference.kind),
+        &reference.resource,
+    )
 }
 
 /// The API of a resource in a namespace, or of the cluster when the namespace is empty.
@@ -259,8 +267,10 @@ async fn object(
         "namespace" => Subject::Namespace(subject_namespace),
         _ => Subject::Other,
     };
-    let mut object = serde_json::to_value(&found)
-        .map_err(|source| ObserveError::Request { what: what.clone(), source: kube::Error::SerdeError(source) })?;
+    let mut object = serde_json::to_value(&found).map_err(|source| ObserveError::Request {
+        what: what.clone(),
+        source: kube::Error::SerdeError(source),
+    })?;
     if let Some(metadata) = object.get_mut("metadata").and_then(serde_json::Value::as_object_mut) {
         metadata.remove("managedFields");
     }
@@ -276,8 +286,13 @@ pub fn selector_of(object: &serde_json::Value) -> Option<String> {
         labels.iter().filter_map(|(k, v)| Some(format!("{k}={}", v.as_str()?))).collect();
     for expression in selector.get("matchExpressions").and_then(|e| e.as_array()).into_iter().flatten() {
         let key = expression.get("key")?.as_str()?;
-        let values: Vec<_> =
-            expression.get("values").and_then(|v| v.as_array()).into_iter().flatten().filter_map(|v| v.as_str()).collect();
+        let values: Vec<_> = expression
+            .get("values")
+            .and_then(|v| v.as_array())
+            .into_iter()
+            .flatten()
+            .filter_map(|v| v.as_str())
+            .collect();
         parts.push(match expression.get("operator")?.as_str()? {
             "In" => format!("{key} in ({})", values.join(",")),
             "NotIn" => format!("{key} notin ({})", values.join(",")),
@@ -303,7 +318,11 @@ async fn workload(client: &Client, object: &DynamicObject, what: &str) -> Result
         pod.metadata.deletion_timestamp.is_none()
             && pod.status.as_ref().is_some_and(|s| s.phase.as_deref() == Some("Running"))
     };
-    Ok(Workload { name, namespace, pods: list.items.iter().filter(|p| running(p)).map(workload_pod).collect() })
+    Ok(Workload {
+        name,
+        namespace,
+        pods: list.items.iter().filter(|p| running(p)).map(workload_pod).collect(),
+    })
 }
 
 fn workload_pod(pod: &Pod) -> WorkloadPod {
@@ -323,4 +342,3 @@ fn workload_pod(pod: &Pod) -> WorkloadPod {
     }
     seen
 }
-

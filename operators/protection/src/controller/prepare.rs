@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::access;
 use super::journal::{is_already_exists, is_not_found};
 use super::observe::{self, ObserveError};
-use crate::api::{API_VERSION, ActionSet, ActionSetStatus, ActionSpec, ActionStatus, Blueprint, Phase, State};
+use crate::api::{
+    API_VERSION, ActionSet, ActionSetStatus, ActionSpec, ActionStatus, Blueprint, Phase, State,
+};
 use crate::check::phase_name;
 use crate::params::Pinned;
 use crate::plan::{self, Lookup};
@@ -98,7 +100,9 @@ async fn prepare_action(
                 action.name, action.blueprint
             )));
         }
-        Err(error) => return Err(PrepareError::Later(format!("cannot read Blueprint {:?}: {error}", action.blueprint))),
+        Err(error) => {
+            return Err(PrepareError::Later(format!("cannot read Blueprint {:?}: {error}", action.blueprint)));
+        }
     };
     let in_action = |text: String| PrepareError::Invalid(format!("action {:?}: {text}", action.name));
     let observed = |error: ObserveError| match error {

@@ -175,7 +175,8 @@ impl Work<'_> {
         for (place, phase) in self.action.phases.iter().enumerate() {
             let id = PhaseId::Index(place);
             let known = self.runner.journal.status().await;
-            let known = known.actions.get(self.index).and_then(|a| a.phases.get(place)).cloned().unwrap_or_default();
+            let known =
+                known.actions.get(self.index).and_then(|a| a.phases.get(place)).cloned().unwrap_or_default();
             if known.state == State::Failed {
                 return Ok(Some(self.say(&phase.name, &known.reason)));
             }
@@ -191,7 +192,10 @@ impl Work<'_> {
             if self.runner.cancel.is_cancelled() && known.state == State::Pending {
                 return Ok(Some(self.say(&phase.name, "cancelled: the ActionSet is being deleted")));
             }
-            match self.phase(phase, id, known.state == State::Running, self.runner.cancel, self.runner.limits.phase).await {
+            match self
+                .phase(phase, id, known.state == State::Running, self.runner.cancel, self.runner.limits.phase)
+                .await
+            {
                 Ok(output) => {
                     if let Some(seen) = self.params.phases.get_mut(&phase.name) {
                         seen.output = Some(output);
@@ -237,11 +241,14 @@ impl Work<'_> {
                 .map_err(|e| plan::explain(&e, self.action, &self.params))?;
             match reference.kind.to_lowercase().as_str() {
                 "secret" => {
-                    let secret = observe::secret(self.runner.client, &reference).await.map_err(|e| e.to_string())?;
+                    let secret =
+                        observe::secret(self.runner.client, &reference).await.map_err(|e| e.to_string())?;
                     seen.secrets.insert(name.clone(), Some(secret));
                 }
                 "configmap" => {
-                    let map = observe::config_map(self.runner.client, &reference).await.map_err(|e| e.to_string())?;
+                    let map = observe::config_map(self.runner.client, &reference)
+                        .await
+                        .map_err(|e| e.to_string())?;
                     seen.config_maps.insert(name.clone(), Some(map));
                 }
                 _ => {}
@@ -279,7 +286,10 @@ impl Work<'_> {
                         Some(StepNotes { started: Timestamp::now(), data: BTreeMap::new() });
                 })
                 .await?;
-            runner.events.publish(runner.set, Event::normal(format!("Started{deferred}"), format!("Executing phase {name}")));
+            runner.events.publish(
+                runner.set,
+                Event::normal(format!("Started{deferred}"), format!("Executing phase {name}")),
+            );
         }
         let notes = runner.journal.notes().await;
         let started =
@@ -292,17 +302,23 @@ impl Work<'_> {
         match result {
             Ok(output) => {
                 let kept = output.clone();
-                runner.journal.commit(|status, _| {
-                    if let Some(slot) = slot(status, index, id) {
-                        slot.state = State::Complete;
-                        slot.reason.clear();
-                        slot.output = Some(kept);
-                        slot.progress.progress_percent = "100".to_owned();
-                        slot.progress.last_transition_time = Some(Time(Timestamp::now()));
-                    }
-                    progress(status);
-                }).await?;
-                runner.events.publish(runner.set, Event::normal(format!("Ended{deferred}"), format!("Completed phase {name}")));
+                runner
+                    .journal
+                    .commit(|status, _| {
+                        if let Some(slot) = slot(status, index, id) {
+                            slot.state = State::Complete;
+                            slot.reason.clear();
+                            slot.output = Some(kept);
+                            slot.progress.progress_percent = "100".to_owned();
+                            slot.progress.last_transition_time = Some(Time(Timestamp::now()));
+                        }
+                        progress(status);
+                    })
+                    .await?;
+                runner.events.publish(
+                    runner.set,
+                    Event::normal(format!("Ended{deferred}"), format!("Completed phase {name}")),
+                );
                 self.clean().await;
                 Ok(output)
             }
@@ -312,17 +328,20 @@ impl Work<'_> {
                 let reason = Mask::of(&self.params).apply(&text);
                 let full = self.say(&name, &text);
                 let (reason_kept, full_kept) = (reason, full.clone());
-                runner.journal.commit(|status, notes| {
-                    if let Some(slot) = slot(status, index, id) {
-                        slot.state = State::Failed;
-                        slot.reason = reason_kept;
-                        slot.progress.last_transition_time = Some(Time(Timestamp::now()));
-                    }
-                    progress(status);
-                    if id != PhaseId::Deferred {
-                        action_notes(notes, index).error = Some(full_kept);
-                    }
-                }).await?;
+                runner
+                    .journal
+                    .commit(|status, notes| {
+                        if let Some(slot) = slot(status, index, id) {
+                            slot.state = State::Failed;
+                            slot.reason = reason_kept;
+                            slot.progress.last_transition_time = Some(Time(Timestamp::now()));
+                        }
+                        progress(status);
+                        if id != PhaseId::Deferred {
+                            action_notes(notes, index).error = Some(full_kept);
+                        }
+                    })
+                    .await?;
                 runner.events.publish(runner.set, Event::warning("PhaseFailed", full.clone()));
                 Err(StepError::Failed(full))
             }

@@ -33,9 +33,12 @@ pub(super) async fn run(step: &Step<'_>, exec: &Exec) -> Result<Map<String, Valu
     let targets: Vec<_> =
         exec.pods.iter().flat_map(|pod| containers.iter().map(move |container| (pod, container))).collect();
     let api: Api<Pod> = Api::namespaced(step.client.clone(), &exec.namespace);
-    let runs: Vec<_> =
-        targets.into_iter().map(|(pod, container)| one(&api, pod, container, &exec.command).boxed()).collect();
-    let results: Vec<Result<Map<String, Value>, String>> = stream::iter(runs).buffered(PARALLEL).collect().await;
+    let runs: Vec<_> = targets
+        .into_iter()
+        .map(|(pod, container)| one(&api, pod, container, &exec.command).boxed())
+        .collect();
+    let results: Vec<Result<Map<String, Value>, String>> =
+        stream::iter(runs).buffered(PARALLEL).collect().await;
     let mut output = Map::new();
     let mut errors = Vec::new();
     for result in results {
@@ -53,15 +56,15 @@ async fn one(
     container: &str,
     command: &[String],
 ) -> Result<Map<String, Value>, String> {
-    let place = if container.is_empty() { format!("pod {pod}") } else { format!("pod {pod}, container {container}") };
+    let place =
+        if container.is_empty() { format!("pod {pod}") } else { format!("pod {pod}, container {container}") };
     let mut parameters = AttachParams::default().stdin(false).stdout(true).stderr(true);
     if !container.is_empty() {
         parameters = parameters.container(container);
     }
-    let mut process = api
-        .exec(pod, command, &parameters)
-        .await
-        .map_err(|e| format!("cannot run the command in {place}: {}", crate::controller::journal::request_text(&e)))?;
+    let mut process = api.exec(pod, command, &parameters).await.map_err(|e| {
+        format!("cannot run the command in {place}: {}", crate::controller::journal::request_text(&e))
+    })?;
     let (stdout, stderr) = (process.stdout(), process.stderr());
     let status = process.take_status();
     let (output, errors) = tokio::join!(read_output(stdout), read_tail(stderr));

@@ -88,7 +88,11 @@ fn subscript<'a>(inside: &str, found: &[&'a Value], path: &str) -> Result<Vec<&'
         return found.iter().map(|v| v.get(name).ok_or_else(|| format!("{name} is not found"))).collect();
     }
     // kubectl reads `[]` as the first item.
-    let index: i64 = if inside.is_empty() { 0 } else { inside.parse().map_err(|_| format!("invalid array index {inside}"))? };
+    let index: i64 = if inside.is_empty() {
+        0
+    } else {
+        inside.parse().map_err(|_| format!("invalid array index {inside}"))?
+    };
     found
         .iter()
         .map(|v| {
@@ -136,7 +140,10 @@ mod tests {
         });
         for (text, expected) in [
             ("{{ if \"{$.status.finishTime}\" }}x", "{{ if \"now\" }}x"),
-            ("{$.status.finished[]}|{$.status.finished[1]}|{$.status.finished[-1]}|{$.status.finished[*]}", "a|b|b|a b"),
+            (
+                "{$.status.finished[]}|{$.status.finished[1]}|{$.status.finished[-1]}|{$.status.finished[*]}",
+                "a|b|b|a b",
+            ),
             ("{$.status.conditions[?(@.type==\"Ready\")].status}", "True"),
             ("{$.metadata.labels['app.io/name']} {$.status.readyReplicas}", "n 2"),
             ("no path", "no path"),

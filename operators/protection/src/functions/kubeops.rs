@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use futures::TryStreamExt as _;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions, WatchParams};
+use kube::ResourceExt as _;
+use kube::api::{
+    Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions, WatchParams,
+};
 use kube::core::GroupVersionKind;
 use kube::discovery::{Scope, pinned_kind};
-use kube::ResourceExt as _;
 use serde_json::{Map, Value, json};
 use tokio::time::{sleep, timeout};
 
@@ -74,13 +76,16 @@ async fn create_one(
     let mut object: DynamicObject = serde_json::from_value(document)
         .map_err(|e| StepError::Failed(format!("argument spec: document {}: no object: {e}", index + 1)))?;
     let Some(types) = object.types.clone() else {
-        return Err(StepError::Failed(format!("argument spec: document {}: apiVersion and kind are missing", index + 1)));
+        return Err(StepError::Failed(format!(
+            "argument spec: document {}: apiVersion and kind are missing",
+            index + 1
+        )));
     };
     let gvk = GroupVersionKind::try_from(&types)
         .map_err(|e| StepError::Failed(format!("argument spec: apiVersion: {e}")))?;
-    let (resource, capabilities) = pinned_kind(step.client, &gvk)
-        .await
-        .map_err(|e| StepError::request(&format!("find the kind {} of {}", types.kind, types.api_version), &e))?;
+    let (resource, capabilities) = pinned_kind(step.client, &gvk).await.map_err(|e| {
+        StepError::request(&format!("find the kind {} of {}", types.kind, types.api_version), &e)
+    })?;
     let place = match (&capabilities.scope, object.namespace()) {
         (Scope::Cluster, _) => String::new(),
         (Scope::Namespaced, Some(own)) if !own.is_empty() => own,
@@ -91,7 +96,10 @@ async fn create_one(
     complete(&mut object.metadata, step, index, &mark);
     let name = object.name_any();
     if name.is_empty() {
-        return Err(StepError::Failed(format!("argument spec: document {}: metadata.name is missing", index + 1)));
+        return Err(StepError::Failed(format!(
+            "argument spec: document {}: metadata.name is missing",
+            index + 1
+        )));
     }
     let api = dynamic(step.client, &resource, &place);
     let parameters = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
@@ -101,18 +109,29 @@ async fn create_one(
             Ok(_) => break,
             Err(error) if is_already_exists(&error) => {
                 // Only what this very step has made may be there already.
-                let there = api.get_opt(&name).await.map_err(|e| StepError::request(&format!("read {name}"), &e))?;
+                let there =
+                    api.get_opt(&name).await.map_err(|e| StepError::request(&format!("read {name}"), &e))?;
                 match there {
                     Some(there) if there.annotations().get(MADE_BY) == Some(&mark) => break,
-                    Some(_) => return Err(StepError::request(&format!("create {} {place}/{name}", resource.kind), &error)),
+                    Some(_) => {
+                        return Err(StepError::request(
+                            &format!("create {} {place}/{name}", resource.kind),
+                            &error,
+                        ));
+                    }
                     None => {}
                 }
             }
             Err(error) if is_transient(&error) && pause < Duration::from_secs(20) => {}
-            Err(error) => return Err(StepError::request(&format!("create {} {place}/{name}", resource.kind), &error)),
+            Err(error) => {
+                return Err(StepError::request(&format!("create {} {place}/{name}", resource.kind), &error));
+            }
         }
         if pause > Duration::from_secs(20) {
-            return Err(StepError::Failed(format!("cannot create {} {place}/{name}: it comes and goes", resource.kind)));
+            return Err(StepError::Failed(format!(
+                "cannot create {} {place}/{name}: it comes and goes",
+                resource.kind
+            )));
         }
         sleep(pause).await;
         pause *= 2;
@@ -128,13 +147,18 @@ fn complete(metadata: &mut ObjectMeta, step: &Step<'_>, index: usize, mark: &str
     {
         let digits = step.unique("");
         let digits = digits.get(..5).unwrap_or(&digits);
-        metadata.name = Some(if index == 0 { format!("{prefix}{digits}") } else { format!("{prefix}{digits}{index}") });
+        metadata.name =
+            Some(if index == 0 { format!("{prefix}{digits}") } else { format!("{prefix}{digits}{index}") });
     }
 }
 
-async fn patch(step: &Step<'_>, reference: &ObjectReference, spec: &str) -> Result<Map<String, Value>, StepError> {
-    let patch: Value =
-        serde_saphyr::from_str(spec).map_err(|e| StepError::Failed(format!("argument spec: not YAML: {e}")))?;
+async fn patch(
+    step: &Step<'_>,
+    reference: &ObjectReference,
+    spec: &str,
+) -> Result<Map<String, Value>, StepError> {
+    let patch: Value = serde_saphyr::from_str(spec)
+        .map_err(|e| StepError::Failed(format!("argument spec: not YAML: {e}")))?;
     let resource = resource_of(reference);
     let api = dynamic(step.client, &resource, &reference.namespace);
     let what = format!("patch {} {}/{}", reference.resource, reference.namespace, reference.name);
@@ -155,7 +179,8 @@ async fn delete(step: &Step<'_>, reference: &ObjectReference) -> Result<Map<Stri
     let resource = resource_of(reference);
     let api = dynamic(step.client, &resource, &reference.namespace);
     let what = format!("{} {}/{}", reference.resource, reference.namespace, reference.name);
-    let found = api.get_opt(&reference.name).await.map_err(|e| StepError::request(&format!("read {what}"), &e))?;
+    let found =
+        api.get_opt(&reference.name).await.map_err(|e| StepError::request(&format!("read {what}"), &e))?;
     let noted = step.noted("uid").await.and_then(|v| v.as_str().map(str::to_owned));
     let kind = found.as_ref().and_then(|o| o.types.clone()).map(|t| t.kind).unwrap_or_default();
     let done = Ok(output(&resource, &reference.namespace, &reference.name, &kind));

@@ -28,7 +28,8 @@ const STEP: &str = "protection.pilothouse.dev/step";
 /// Reasons of a waiting container that time does not heal.
 const HOPELESS: [&str; 3] = ["InvalidImageName", "ErrImageNeverPull", "CreateContainerError"];
 /// Reasons of a waiting container that time seldom heals.
-const DOUBTFUL: [&str; 4] = ["ErrImagePull", "ImagePullBackOff", "CreateContainerConfigError", "RegistryUnavailable"];
+const DOUBTFUL: [&str; 4] =
+    ["ErrImagePull", "ImagePullBackOff", "CreateContainerConfigError", "RegistryUnavailable"];
 /// How long one watch is kept before the pod is looked at again.
 const WATCH: u32 = 280;
 
@@ -51,7 +52,11 @@ pub(super) async fn prepare_data(step: &Step<'_>, task: &PodTask) -> Result<Map<
     };
     match run(step, task, "prepare-data-job-", volumes).await {
         Err(StepError::Failed(message)) if !task.fail_on_error => {
-            tracing::warn!(actionset = step.journal.name(), phase = step.name, "PrepareData failed: {message}");
+            tracing::warn!(
+                actionset = step.journal.name(),
+                phase = step.name,
+                "PrepareData failed: {message}"
+            );
             Ok(Map::new())
         }
         other => other,
@@ -71,7 +76,11 @@ pub(super) async fn run(
     // The pod is on the list of what must be gone at the end before it exists.
     let full_name = format!("{namespace}/{name}");
     if !step.journal.notes().await.pods.contains(&full_name) {
-        step.journal.commit(|_, notes| { notes.pods.insert(full_name.clone()); }).await?;
+        step.journal
+            .commit(|_, notes| {
+                notes.pods.insert(full_name.clone());
+            })
+            .await?;
     }
     let pod = start(step, task, &api, namespace, &name, volumes).await?;
     let uid = pod.uid().unwrap_or_default();
@@ -99,7 +108,8 @@ async fn start(
         json!({"apiVersion": crate::api::API_VERSION, "kind": "ActionSet", "name": set.name_any(), "uid": set.uid(),
             "controller": false, "blockOwnerDeletion": false})
     });
-    let identity = [(ACTION_SET, step.journal.uid().to_owned()), (STEP, format!("{}.{}", step.action, step.phase))];
+    let identity =
+        [(ACTION_SET, step.journal.uid().to_owned()), (STEP, format!("{}.{}", step.action, step.phase))];
     let parts = PodParts {
         name,
         namespace,
@@ -127,8 +137,11 @@ async fn start(
             None => {}
         }
     }
-    let pod = build(task, &parts)
-        .map_err(|e| StepError::Failed(format!("the overrides do not give a pod: {e}\nhint: compare podOverride with a PodSpec")))?;
+    let pod = build(task, &parts).map_err(|e| {
+        StepError::Failed(format!(
+            "the overrides do not give a pod: {e}\nhint: compare podOverride with a PodSpec"
+        ))
+    })?;
     let mut tries = 0;
     let made = loop {
         match api.create(&PostParams::default(), &pod).await {
@@ -139,11 +152,15 @@ async fn start(
                 None => {}
             },
             Err(error) if is_transient(&error) && tries < 8 => {}
-            Err(error) => return Err(StepError::request(&format!("create the pod {namespace}/{name}"), &error)),
+            Err(error) => {
+                return Err(StepError::request(&format!("create the pod {namespace}/{name}"), &error));
+            }
         }
         tries += 1;
         if tries > 10 {
-            return Err(StepError::Failed(format!("cannot create the pod {namespace}/{name}: it comes and goes")));
+            return Err(StepError::Failed(format!(
+                "cannot create the pod {namespace}/{name}: it comes and goes"
+            )));
         }
         sleep(Duration::from_millis(100 << tries.min(6))).await;
     };
@@ -217,7 +234,8 @@ async fn wait_for_end(step: &Step<'_>, api: &Api<Pod>, first: Pod, uid: &str) ->
                 }
             }
             if now >= ready_by {
-                let why = obstacle.map_or_else(|| "no reason was given".to_owned(), |(r, t)| format!("{r}: {t}"));
+                let why =
+                    obstacle.map_or_else(|| "no reason was given".to_owned(), |(r, t)| format!("{r}: {t}"));
                 return Err(StepError::Failed(format!(
                     "the pod {name} did not start within {} s: {why}",
                     step.limits.pod_ready.as_secs()
@@ -279,7 +297,8 @@ async fn changed(api: &Api<Pod>, pod: &Pod) -> Option<Pod> {
 /// Why a pending pod does not start: a reason and a text.
 fn obstacle(pod: &Pod) -> Option<(String, String)> {
     let status = pod.status.as_ref()?;
-    let containers = status.init_container_statuses.iter().flatten().chain(status.container_statuses.iter().flatten());
+    let containers =
+        status.init_container_statuses.iter().flatten().chain(status.container_statuses.iter().flatten());
     for container in containers {
         let Some(waiting) = container.state.as_ref().and_then(|s| s.waiting.as_ref()) else { continue };
         let reason = waiting.reason.clone().unwrap_or_default();
@@ -287,11 +306,8 @@ fn obstacle(pod: &Pod) -> Option<(String, String)> {
             return Some((reason, waiting.message.clone().unwrap_or_else(|| container.image.clone())));
         }
     }
-    let unscheduled = status
-        .conditions
-        .iter()
-        .flatten()
-        .find(|c| c.type_ == "PodScheduled" && c.status == "False")?;
+    let unscheduled =
+        status.conditions.iter().flatten().find(|c| c.type_ == "PodScheduled" && c.status == "False")?;
     let reason = unscheduled.reason.clone().unwrap_or_else(|| "Unschedulable".to_owned());
     Some((reason, unscheduled.message.clone().unwrap_or_default()))
 }
@@ -358,7 +374,12 @@ fn failure(pod: &Pod, tail: &[String]) -> String {
         .find_map(|c| c.state.as_ref()?.terminated.as_ref().filter(|t| t.exit_code != 0));
     let mut text = match (ended, &status.reason) {
         (Some(ended), _) => {
-            let reason = ended.reason.as_deref().filter(|r| *r != "Error").map(|r| format!(", {r}")).unwrap_or_default();
+            let reason = ended
+                .reason
+                .as_deref()
+                .filter(|r| *r != "Error")
+                .map(|r| format!(", {r}"))
+                .unwrap_or_default();
             format!("the pod {name} failed: exit code {}{reason}", ended.exit_code)
         }
         (None, Some(reason)) => {
@@ -394,7 +415,8 @@ pub async fn remove(
             continue;
         }
         let only_this = Preconditions { uid: pod.uid(), resource_version: None };
-        let parameters = DeleteParams { preconditions: Some(only_this), ..DeleteParams::default().grace_period(0) };
+        let parameters =
+            DeleteParams { preconditions: Some(only_this), ..DeleteParams::default().grace_period(0) };
         match api.delete(name, &parameters).await {
             Ok(_) => {}
             Err(error) if is_not_found(&error) => {}

@@ -177,7 +177,8 @@ mod tests {
         let spec = pod.spec.unwrap();
         let container = &spec.containers[0];
         assert_eq!(container.image_pull_policy.as_deref(), Some("Always"));
-        let env: Vec<_> = container.env.iter().flatten().map(|e| (e.name.as_str(), e.value.as_deref().unwrap())).collect();
+        let env: Vec<_> =
+            container.env.iter().flatten().map(|e| (e.name.as_str(), e.value.as_deref().unwrap())).collect();
         assert_eq!(env, [("A", "as"), ("B", "as")]);
         assert_eq!((spec.containers.len(), spec.restart_policy.as_deref()), (2, Some("Never")));
         assert_eq!(spec.node_selector.unwrap().len(), 2);

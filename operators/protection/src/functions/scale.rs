@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use futures::TryStreamExt as _;
 use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt as _;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams, Patch, PatchParams, WatchParams};
 use kube::core::GroupVersionKind;
-use kube::ResourceExt as _;
 use serde_json::{Map, Value, json};
 use tokio::time::{sleep, timeout};
 
@@ -115,14 +115,23 @@ async fn wait(
             Err(error) => return Err(StepError::request(&format!("list the pods of {what}"), &error)),
         };
         let there = list.items.iter().filter(|pod| !ended(pod)).count();
-        let status = |field: &str| object.data.pointer(&format!("/status/{field}")).and_then(Value::as_i64).unwrap_or(0);
+        let status = |field: &str| {
+            object.data.pointer(&format!("/status/{field}")).and_then(Value::as_i64).unwrap_or(0)
+        };
         let observed = status("observedGeneration") >= object.metadata.generation.unwrap_or(0);
         if observed && i64::try_from(there) == Ok(replicas) && status("readyReplicas") == replicas {
             return Ok(());
         }
-        step.waits_for("Scaling", &format!("{what} has {there} pods, {} of them ready; {replicas} are wanted", status("readyReplicas")))
-            .await?;
-        let pods_change = next(&pods, WatchParams::default().labels(&selector), list.metadata.resource_version);
+        step.waits_for(
+            "Scaling",
+            &format!(
+                "{what} has {there} pods, {} of them ready; {replicas} are wanted",
+                status("readyReplicas")
+            ),
+        )
+        .await?;
+        let pods_change =
+            next(&pods, WatchParams::default().labels(&selector), list.metadata.resource_version);
         let own = WatchParams::default().fields(&format!("metadata.name={name}"));
         let object_change = next(api, own, object.resource_version());
         let _ = timeout(LOOK_AGAIN, async {

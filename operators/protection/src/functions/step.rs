@@ -154,7 +154,10 @@ impl Step<'_> {
             return Ok(());
         }
         if !text.is_empty() {
-            self.events.publish(self.set, Event::warning("PhaseWaiting", format!("phase {} waits: {full}", self.name)));
+            self.events.publish(
+                self.set,
+                Event::warning("PhaseWaiting", format!("phase {} waits: {full}", self.name)),
+            );
         }
         self.journal
             .commit(|status, _| {

@@ -18,8 +18,9 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from
 pub(super) async fn run(step: &Step<'_>, wait: &Wait) -> Result<Map<String, Value>, StepError> {
     for condition in wait.any_of.iter().chain(&wait.all_of) {
         // A text that is no template can never hold; Kanister waits for it until the timeout.
-        Template::parse(&condition.condition)
-            .map_err(|e| StepError::Failed(format!("argument conditions: {e} in {:?}", condition.condition)))?;
+        Template::parse(&condition.condition).map_err(|e| {
+            StepError::Failed(format!("argument conditions: {e} in {:?}", condition.condition))
+        })?;
     }
     // The timeout counts from the first start, also over a restart.
     let spent = Timestamp::now().duration_since(step.started).unsigned_abs();
@@ -92,14 +93,19 @@ mod tests {
 
     #[test]
     fn conditions_of_the_shipped_blueprints() {
-        let pod = |ready: &str| serde_json::json!({"status": {"conditions": [
-            {"type": "Initialized", "status": "True"}, {"type": "ContainersReady", "status": ready}]}});
+        let pod = |ready: &str| {
+            serde_json::json!({"status": {"conditions": [
+            {"type": "Initialized", "status": "True"}, {"type": "ContainersReady", "status": ready}]}})
+        };
         let v2 = "{{ $available := false }}{{ range $condition := $.status.conditions }}{{ if and (eq .type \"ContainersReady\") (eq .status \"True\") }}{{ $available = true }}{{ end }}{{ end }}{{ $available }}";
         assert_eq!(evaluate(v2, &pod("True"), true), Ok(true));
         assert_eq!(evaluate(v2, &pod("False"), true), Ok(false));
         assert_eq!(evaluate(v2, &serde_json::json!({}), true), Ok(false));
         let v1 = "{{ if \"{$.status.finishTime}\" }}\n  {{ if \"{$.status.finished[]}\" }}\n true\n {{ end }}\n{{ else }}\n false\n{{ end }}";
-        assert_eq!(evaluate(v1, &serde_json::json!({"status": {"finishTime": "t", "finished": ["a"]}}), false), Ok(true));
+        assert_eq!(
+            evaluate(v1, &serde_json::json!({"status": {"finishTime": "t", "finished": ["a"]}}), false),
+            Ok(true)
+        );
         assert!(evaluate(v1, &serde_json::json!({"status": {}}), false).is_err());
     }
 }
