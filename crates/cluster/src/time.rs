@@ -10,8 +10,3 @@ pub(crate) fn until(since: &str, seconds: i64, now: Timestamp) -> Option<Duratio
         Timestamp::parse(since).ok()?.plus(Duration::from_secs(u64::try_from(seconds).unwrap_or_default()));
     Some(due.since(now))
 }
-
-/// Whether `seconds` have passed since `since` at `now`. What is no time never passes.
-pub(crate) fn has_passed(since: &str, seconds: i64, now: Timestamp) -> bool {
-    until(since, seconds, now).is_some_and(|left| left.is_zero())
-}
