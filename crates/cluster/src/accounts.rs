@@ -83,6 +83,16 @@ pub(crate) fn start(api: &Api, runner: &Runner, ca_pem: String) {
     runner.run("serviceaccount-controller", accounts, queue, reads);
 }
 
+/// Waits until every namespace that is there now has its account.
+pub(crate) async fn ready(api: &Api) -> Result<(), Failure> {
+    for namespace in api.list(&NAMESPACES, None).await? {
+        if object::deletion_timestamp(&namespace).is_none() {
+            api.seen_to_exist(&SERVICE_ACCOUNTS, object::name(&namespace), ACCOUNT).await;
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

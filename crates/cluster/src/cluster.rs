@@ -14,6 +14,7 @@ use crate::harness::api::Api;
 use crate::harness::controller::Runner;
 use crate::harness::informer::Informers;
 use crate::instant::{self, InstantNode};
+use crate::node::{Node, NodeError, NodeOptions};
 use crate::{accounts, garbage, namespaces, scheduler, services, workloads};
 
 /// The longest that a shutdown waits for tasks to end.
@@ -27,16 +28,15 @@ pub struct Options {
     pub controllers: bool,
     /// A node that runs nothing and reports that all is well, for tests. Default: none; pods stay pending.
     pub instant_node: Option<InstantNode>,
+    /// A node that runs pods as processes of this machine. Default: none.
+    pub node: Option<NodeOptions>,
     /// Where the folders of volumes are made. Default: a temporary folder that goes with the cluster.
     pub data_dir: Option<PathBuf>,
-    /// The certificates, in PEM, with which pods check the API server: the content of the ConfigMap `kube-root-ca.crt` of
-    /// every namespace. Default: empty, for a server that does not listen.
-    pub ca_pem: String,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { controllers: true, instant_node: None, data_dir: None, ca_pem: String::new() }
+        Self { controllers: true, instant_node: None, node: None, data_dir: None }
     }
 }
 
@@ -49,23 +49,36 @@ pub enum StartError {
     /// An object that every cluster has could not be made.
     #[error("starting the cluster: {0}")]
     Object(String),
+    /// The node did not start.
+    #[error(transparent)]
+    Node(#[from] NodeError),
 }
 
 /// All that makes an API server a cluster. It stops when it is dropped, and [`Cluster::shutdown`] waits for that.
-#[derive(Debug)]
 pub struct Cluster {
+    node: Option<Node>,
     tasks: TaskTracker,
     stop: CancellationToken,
     _drop: DropGuard,
     _folders: Option<Folders>,
 }
 
+impl std::fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cluster")
+            .field("tasks", &self.tasks.len())
+            .field("node", &self.node.is_some())
+            .finish()
+    }
+}
+
 impl Cluster {
-    /// Starts what the options say, on this server. When this returns, what the server already has may not have been
-    /// looked at yet; everything is looked at in its turn.
+    /// Starts what the options say, on this server. When this returns, every namespace that the server has already has
+    /// its service account; all else that is there is looked at in its turn.
     ///
     /// # Errors
-    /// When the folder for volumes cannot be made, or the API refuses an object that every cluster has.
+    /// When the folder for volumes cannot be made, the API refuses an object that every cluster has, or the node does not
+    /// start.
     pub async fn start(server: &Server, options: Options) -> Result<Self, StartError> {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let runner = Runner { tasks: tasks.clone(), stop: stop.clone() };
@@ -82,19 +95,33 @@ impl Cluster {
             let discovery = Discovery::start(&api, &runner);
             namespaces::start(&api, &runner, &discovery);
             garbage::start(&api, &runner, &discovery);
-            accounts::start(&api, &runner, options.ca_pem);
+            accounts::start(&api, &runner, server.authority_pem().to_owned());
             workloads::wiring::start(&api, &runner);
             services::wiring::start(&api, &runner);
             scheduler::wiring::start(&api, &runner);
+            accounts::ready(&api).await.map_err(refused)?;
         }
         if let Some(node) = options.instant_node {
             instant::start(&api, &runner, node).await.map_err(refused)?;
         }
-        Ok(Self { tasks, _drop: stop.clone().drop_guard(), stop, _folders: folders })
+        let node = match options.node {
+            Some(node) => Some(Node::start(server, node).await?),
+            None => None,
+        };
+        Ok(Self { node, tasks, _drop: stop.clone().drop_guard(), stop, _folders: folders })
     }
 
-    /// Stops everything and waits until it has stopped, ten seconds at most. Temporary folders are removed.
+    /// The node, if one runs pods as processes.
+    pub fn node(&self) -> Option<&Node> {
+        self.node.as_ref()
+    }
+
+    /// Stops everything and waits until it has stopped: the node and its processes first, within its own bounds, then the
+    /// controllers, ten seconds at most. Temporary folders are removed.
     pub async fn shutdown(self) {
+        if let Some(node) = self.node {
+            node.shutdown().await;
+        }
         self.stop.cancel();
         self.tasks.close();
         if tokio::time::timeout(SHUTDOWN_WITHIN, self.tasks.wait()).await.is_err() {

@@ -254,6 +254,12 @@ impl Api {
         }
     }
 
+    /// Waits until the informer of a resource has seen an object.
+    pub(crate) async fn seen_to_exist(&self, resource: &Gvr, namespace: &str, name: &str) {
+        let informer = self.of(resource);
+        bounded(resource, informer.there(namespace, name)).await;
+    }
+
     async fn written(
         &self,
         resource: &Gvr,
@@ -270,7 +276,7 @@ impl Api {
 
 async fn bounded(resource: &Gvr, wait: impl Future<Output = ()>) {
     if tokio::time::timeout(SEEN_WITHIN, wait).await.is_err() {
-        tracing::warn!(%resource, "a write was not seen by the watch in time; going on");
+        tracing::warn!(%resource, "what was awaited was not seen by the watch in time; going on");
     }
 }
 

@@ -128,6 +128,11 @@ impl Informer {
         self.until(|_| gone()).await;
     }
 
+    /// Waits until an object is there.
+    pub(crate) async fn there(&self, namespace: &str, name: &str) {
+        self.until(|_| self.get(namespace, name).is_some()).await;
+    }
+
     async fn until(&self, reached: impl FnMut(&Progress) -> bool) {
         // The sender lives as long as `self`, so this ends by the condition alone.
         let _ = self.progress.subscribe().wait_for(reached).await;

@@ -1,11 +1,10 @@
-use pilothouse_cluster::Options;
 use pilothouse_value::json;
 
 use crate::house::*;
 
 #[tokio::test(start_paused = true)]
 async fn every_namespace_has_an_account_and_the_certificates() {
-    let house = House::with(Options { ca_pem: "PEM".to_owned(), ..Options::default() }).await;
+    let house = House::without_node().await;
     house.create(&NAMESPACES, json!({"metadata": {"name": "made"}})).await;
     for namespace in ["default", "kube-system", "made"] {
         house
@@ -16,7 +15,7 @@ async fn every_namespace_has_an_account_and_the_certificates() {
         house
             .until(&CONFIG_MAPS, |all| {
                 let here = all.iter().find(|o| o.str_at(&["metadata", "namespace"]) == Some(namespace))?;
-                (here.str_at(&["data", "ca.crt"]) == Some("PEM")).then_some(())
+                (here.str_at(&["data", "ca.crt"]) == Some(house.server.authority_pem())).then_some(())
             })
             .await;
     }
