@@ -13,6 +13,7 @@ mod prepare;
 mod resources;
 mod selectable;
 pub(crate) mod types;
+mod validation;
 
 pub use decode::{DecodeError, decode};
 pub(crate) use decode::{is_omitted, zero};
@@ -23,6 +24,7 @@ pub use prepare::{has_generation, prepare_create, prepare_update};
 pub use resources::{Resource, Subresource, Verbs, resource, resources};
 
 pub use selectable::{FieldLabelError, check_field_label, field_value};
+pub use validation::validate;
 
 pub(crate) use types::kinds_of_type;
 

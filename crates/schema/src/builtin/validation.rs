@@ -1,0 +1,362 @@
+//! The rules of built-in kinds that no type says: what must be there, which values exist, what may not change
+//! (upstream: pkg/apis/*/validation). The ones that users meet are here, with upstream's texts; the metadata that
+//! all objects have is not, because it follows the same rules for custom resources.
+
+mod containers;
+mod core;
+mod jobs;
+mod network;
+mod other;
+mod pod;
+mod storage;
+mod volumes;
+mod webhooks;
+mod workloads;
+
+use pilothouse_value::field::{Error, Path};
+use pilothouse_value::{Gvk, Map, Value, names};
+
+/// Finds what is wrong with an object that is created (`old` is `None`) or replaced. It must have been read, defaulted
+/// and prepared. Of kinds without rules nothing is wrong.
+pub fn validate(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<Error> {
+    let mut errors = Errors::default();
+    let (at, errors_ref) = (At::root(object), &mut errors);
+    match (gvk.group.as_str(), gvk.kind.as_str()) {
+        ("", "Pod") => pod::pod(&at, old, errors_ref),
+        ("", "PodTemplate") => pod::template(&at.child("template"), errors_ref),
+        ("", "Service") => core::service(&at, old, errors_ref),
+        ("", "Secret") => core::secret(&at, old, errors_ref),
+        ("", "ConfigMap") => core::config_map(&at, old, errors_ref),
+        ("", "PersistentVolumeClaim") => storage::claim(&at, old, errors_ref),
+        ("", "PersistentVolume") => storage::volume(&at, old, errors_ref),
+        ("", "Event") => core::event(&at, errors_ref),
+        ("", "ReplicationController") => workloads::replication_controller(&at, errors_ref),
+        ("apps", "Deployment") => workloads::deployment(&at, old, errors_ref),
+        ("apps", "ReplicaSet") => workloads::replica_set(&at, old, errors_ref),
+        ("apps", "DaemonSet") => workloads::daemon_set(&at, old, errors_ref),
+        ("apps", "StatefulSet") => workloads::stateful_set(&at, old, errors_ref),
+        ("batch", "Job") => jobs::job(&at, old, errors_ref),
+        ("batch", "CronJob") => jobs::cron_job(&at, errors_ref),
+        ("autoscaling", "HorizontalPodAutoscaler") => other::autoscaler(&at, errors_ref),
+        ("policy", "PodDisruptionBudget") => other::disruption_budget(&at, errors_ref),
+        ("rbac.authorization.k8s.io", "Role") => other::role(&at, true, errors_ref),
+        ("rbac.authorization.k8s.io", "ClusterRole") => other::role(&at, false, errors_ref),
+        ("rbac.authorization.k8s.io", "RoleBinding") => other::binding(&at, old, true, errors_ref),
+        ("rbac.authorization.k8s.io", "ClusterRoleBinding") => other::binding(&at, old, false, errors_ref),
+        ("networking.k8s.io", "Ingress") => network::ingress(&at, errors_ref),
+        ("networking.k8s.io", "NetworkPolicy") => network::policy(&at, errors_ref),
+        ("coordination.k8s.io", "Lease") => other::lease(&at, errors_ref),
+        ("storage.k8s.io", "StorageClass") => storage::class(&at, old, errors_ref),
+        ("scheduling.k8s.io", "PriorityClass") => other::priority_class(&at, old, errors_ref),
+        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration") => {
+            webhooks::configuration(&at, false, errors_ref)
+        }
+        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration") => {
+            webhooks::configuration(&at, true, errors_ref)
+        }
+        _ => {}
+    }
+    errors.0
+}
+
+/// What was found so far.
+#[derive(Debug, Default)]
+struct Errors(Vec<Error>);
+
+impl Errors {
+    fn required(&mut self, path: &Path, detail: &str) {
+        self.0.push(Error::required(path, detail));
+    }
+
+    fn invalid(&mut self, path: &Path, value: impl Into<Value>, detail: impl Into<String>) {
+        self.0.push(Error::invalid(path, value, detail));
+    }
+
+    fn forbidden(&mut self, path: &Path, detail: impl Into<String>) {
+        self.0.push(Error::forbidden(path, detail));
+    }
+
+    /// One error for each complaint about a name.
+    fn complaints(&mut self, path: &Path, value: &str, complaints: Vec<String>) {
+        self.0.extend(complaints.into_iter().map(|complaint| Error::invalid(path, value, complaint)));
+    }
+
+    /// The field must be one of some words; an empty one is required, if it must be there.
+    fn one_of(&mut self, at: &At<'_>, field: &str, words: &[&str], required: bool) {
+        match at.text(field) {
+            "" if required => self.required(&at.path.child(field), ""),
+            "" => {}
+            word if words.contains(&word) => {}
+            word => self.unsupported(&at.path.child(field), word, words),
+        }
+    }
+
+    fn unsupported(&mut self, path: &Path, value: impl Into<Value>, words: &[&str]) {
+        self.0.push(Error::unsupported(path, value, words.iter().copied()));
+    }
+
+    fn not_negative(&mut self, at: &At<'_>, fields: &[&str]) {
+        for field in fields {
+            if let Some(number) = at.int(field).filter(|number| *number < 0) {
+                self.invalid(&at.path.child(field), number, NOT_NEGATIVE);
+            }
+        }
+    }
+
+    /// The field may not change.
+    fn immutable(&mut self, at: &At<'_>, old: &Value, field: &str) {
+        let get = |object: &Value| object.get(field).filter(|value| !value.is_null()).cloned();
+        let (new, old) = (get(at.value), get(old));
+        if new != old {
+            self.invalid(&at.path.child(field), new.unwrap_or_default(), IMMUTABLE);
+        }
+    }
+}
+
+const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
+const IMMUTABLE: &str = "field is immutable";
+const SELECTOR_MISMATCH: &str = "`selector` does not match template `labels`";
+
+/// A place in the object.
+#[derive(Debug, Clone)]
+struct At<'v> {
+    value: &'v Value,
+    path: Path,
+}
+
+impl<'v> At<'v> {
+    fn root(value: &'v Value) -> Self {
+        Self { value, path: Path::root() }
+    }
+
+    /// A field, null if it is not there.
+    fn child(&self, field: &str) -> At<'v> {
+        const NULL: &Value = &Value::Null;
+        At { value: self.value.get(field).unwrap_or(NULL), path: self.path.child(field) }
+    }
+
+    /// A field that is there.
+    fn find(&self, field: &str) -> Option<At<'v>> {
+        Some(self.child(field)).filter(|at| !at.value.is_null())
+    }
+
+    /// The elements of a list.
+    fn items(&self, field: &str) -> Vec<At<'v>> {
+        let path = self.path.child(field);
+        let items = self.value.get(field).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        items.iter().enumerate().map(|(at, value)| At { value, path: path.index(at) }).collect()
+    }
+
+    fn text(&self, field: &str) -> &'v str {
+        self.value.get(field).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    fn int(&self, field: &str) -> Option<i64> {
+        self.value.get(field).and_then(Value::as_i64)
+    }
+
+    fn flag(&self, field: &str) -> bool {
+        self.value.get(field).and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    fn map(&self, field: &str) -> impl Iterator<Item = (&'v str, &'v Value)> {
+        self.value.get(field).and_then(Value::as_object).into_iter().flat_map(Map::iter)
+    }
+}
+
+/// Labels of pods, nodes and selectors.
+fn labels(at: &At<'_>, field: &str, errors: &mut Errors) {
+    let path = at.path.child(field);
+    for (key, value) in at.map(field) {
+        errors.complaints(&path, key, names::qualified_name(key));
+        let value = value.as_str().unwrap_or_default();
+        errors.complaints(&path, value, names::label_value(value));
+    }
+}
+
+/// A label selector of any object.
+fn label_selector(at: &At<'_>, errors: &mut Errors) {
+    labels(at, "matchLabels", errors);
+    for expression in at.items("matchExpressions") {
+        let values = expression.items("values");
+        match expression.text("operator") {
+            "In" | "NotIn" if values.is_empty() => {
+                let detail = "must be specified when `operator` is 'In' or 'NotIn'";
+                errors.required(&expression.path.child("values"), detail);
+            }
+            "In" | "NotIn" => {}
+            "Exists" | "DoesNotExist" => {
+                if !values.is_empty() {
+                    let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+                    errors.forbidden(&expression.path.child("values"), detail);
+                }
+            }
+            operator => {
+                errors.invalid(&expression.path.child("operator"), operator, "not a valid selector operator")
+            }
+        }
+        let key = expression.text("key");
+        errors.complaints(&expression.path.child("key"), key, names::qualified_name(key));
+        for value in values {
+            let text = value.value.as_str().unwrap_or_default();
+            errors.complaints(&value.path, text, names::label_value(text));
+        }
+    }
+}
+
+/// A port as a number.
+fn port_number(path: &Path, number: i64, errors: &mut Errors) {
+    if !(1..=65535).contains(&number) {
+        errors.invalid(path, number, "must be between 1 and 65535, inclusive");
+    }
+}
+
+/// A port as a number or as the name of a container's port.
+fn port(path: &Path, value: &Value, errors: &mut Errors) {
+    match value.as_str() {
+        Some(name) => errors.complaints(path, name, port_name(name)),
+        None => port_number(path, value.as_i64().unwrap_or_default(), errors),
+    }
+}
+
+/// What is wrong with the name of a port (an IANA service name).
+fn port_name(name: &str) -> Vec<String> {
+    let mut complaints = Vec::new();
+    let mut complain = |is_wrong: bool, complaint: &str| {
+        if is_wrong {
+            complaints.push(complaint.to_owned());
+        }
+    };
+    complain(name.len() > 15, "must be no more than 15 characters");
+    let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let shaped = !name.is_empty() && name.chars().all(good);
+    complain(!shaped, "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
+    complain(!name.chars().any(|c| c.is_ascii_lowercase()), "must contain at least one letter (a-z)");
+    complain(name.contains("--"), "must not contain consecutive hyphens");
+    complain(name.starts_with('-') || name.ends_with('-'), "must not begin or end with a hyphen");
+    complaints
+}
+
+/// A number or a percentage that is not negative.
+fn int_or_percent(at: &At<'_>, errors: &mut Errors) {
+    match at.value {
+        Value::Int(number) if *number < 0 => errors.invalid(&at.path, *number, NOT_NEGATIVE),
+        Value::String(text) => {
+            let digits = text
+                .strip_suffix('%')
+                .filter(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()));
+            if digits.is_none() {
+                let detail = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or \
+                              '93%', regex used for validation is '[0-9]+%')";
+                errors.invalid(&at.path, text.as_str(), detail);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A percentage that is at most 100.
+fn at_most_all(at: &At<'_>, errors: &mut Errors) {
+    let percent =
+        at.value.as_str().and_then(|text| text.strip_suffix('%')).and_then(|text| text.parse::<i64>().ok());
+    if percent.is_some_and(|percent| percent > 100) {
+        errors.invalid(&at.path, at.value.clone(), "must not be greater than 100%");
+    }
+}
+
+/// A path below something, which must not leave it.
+fn descending_path(path: &Path, text: &str, errors: &mut Errors) {
+    if text.starts_with('/') {
+        errors.invalid(path, text, "must be a relative path");
+    }
+    no_backsteps(path, text, errors);
+}
+
+fn no_backsteps(path: &Path, text: &str, errors: &mut Errors) {
+    if text.split('/').any(|part| part == "..") {
+        errors.invalid(path, text, "must not contain '..'");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pilothouse_value::json;
+
+    use super::*;
+
+    /// What a kube-apiserver 1.37.2 answered: one JSON object a line with `case`, `old`, `new` and `status`.
+    static RECORDED: &str = include_str!("../../tests/data/real_rules.txt");
+
+    /// Takes an object the way a server does up to validation.
+    fn prepared(object: &Value, old: Option<&Value>) -> Value {
+        let (gvk, mut object) = (Gvk::of(object).unwrap(), object.clone());
+        super::super::decode(&gvk, &mut object).unwrap();
+        super::super::default(&gvk, &mut object);
+        object.set(&["metadata", "uid"], "the-uid");
+        // The allocator of the server fills these.
+        if let Some(ip) = object.str_at(&["spec", "clusterIP"]).map(str::to_owned) {
+            object.set(&["spec", "clusterIPs"], vec![ip]);
+        }
+        match old {
+            None => super::super::prepare_create(&gvk, &mut object),
+            Some(old) => {
+                if gvk.kind == "Job" {
+                    object.set(&["spec", "selector"], old.at(&["spec", "selector"]).unwrap().clone());
+                    let labels = old.at(&["spec", "template", "metadata", "labels"]).unwrap().clone();
+                    object.set(&["spec", "template", "metadata", "labels"], labels);
+                }
+                super::super::prepare_update(&gvk, old, &mut object);
+            }
+        }
+        object
+    }
+
+    /// Reason, field and message, without what Go prints of its structs.
+    fn comparable(reason: &str, field: &str, message: &str) -> String {
+        let line = message.lines().next().unwrap_or_default();
+        let line = match (line.find('{'), line.rfind('}')) {
+            (Some(from), Some(to)) => [&line[..from], &line[to + 1..]].concat(),
+            _ => line.to_owned(),
+        };
+        format!("{reason} {field} {line}")
+    }
+
+    #[test]
+    fn refusals_are_those_of_a_real_server() {
+        let mut wrong = Vec::new();
+        for line in RECORDED.lines() {
+            let case = pilothouse_value::parse::json(line.as_bytes()).unwrap().value;
+            let old = case.get("old").filter(|old| !old.is_null()).map(|old| prepared(old, None));
+            let new = prepared(case.get("new").unwrap(), old.as_ref());
+            let causes = case.items_at(&["status", "causes"]).iter();
+            let mut expected: Vec<String> = causes
+                .map(|c| {
+                    comparable(
+                        c.str_at(&["reason"]).unwrap(),
+                        c.str_at(&["field"]).unwrap(),
+                        c.str_at(&["message"]).unwrap(),
+                    )
+                })
+                .collect();
+            let errors = validate(&Gvk::of(&new).unwrap(), &new, old.as_ref());
+            let mut ours: Vec<String> =
+                errors.iter().map(|e| comparable(e.kind.reason(), e.path.as_str(), &e.body())).collect();
+            expected.sort();
+            ours.sort();
+            if ours != expected {
+                wrong.push(
+                    json!({"case": case.get("case").unwrap().to_json(), "expected": expected, "ours": ours})
+                        .to_json_pretty(),
+                );
+            }
+        }
+        assert!(wrong.is_empty(), "{} cases differ:\n{}", wrong.len(), wrong.join("\n"));
+    }
+
+    #[test]
+    fn names_of_ports() {
+        assert!(port_name("http-2").is_empty());
+        assert_eq!(port_name("80"), ["must contain at least one letter (a-z)"]);
+        assert_eq!(port_name("a--b"), ["must not contain consecutive hyphens"]);
+    }
+}

@@ -1,0 +1,227 @@
+//! Deployments, replica sets, daemon sets, stateful sets.
+
+use pilothouse_value::selector::LabelSelector;
+use pilothouse_value::{Map, Value};
+
+use super::{At, Errors, SELECTOR_MISMATCH, at_most_all, int_or_percent, label_selector, pod};
+
+/// The selector and the template it must match; `noun` names the kind in the texts.
+fn selector_and_template(spec: &At<'_>, noun: &str, errors: &mut Errors) {
+    let selector = spec.child("selector");
+    let before = errors.0.len();
+    if selector.value.is_null() {
+        errors.required(&selector.path, "");
+    } else {
+        label_selector(&selector, errors);
+        let is_empty = |field| match selector.value.get(field) {
+            Some(Value::Object(map)) => map.is_empty(),
+            Some(Value::Array(items)) => items.is_empty(),
+            _ => true,
+        };
+        if is_empty("matchLabels") && is_empty("matchExpressions") {
+            errors.invalid(
+                &selector.path,
+                selector.value.clone(),
+                format!("empty selector is invalid for {noun}"),
+            );
+        }
+    }
+    let template = spec.child("template");
+    match LabelSelector::from_object(selector.value) {
+        Err(_) => errors.invalid(&selector.path, selector.value.clone(), "invalid label selector"),
+        // Without a selector nothing matches; an empty one was told above.
+        Ok(parsed) if errors.0.len() == before || selector.value.is_null() => {
+            if selector.value.is_null() || !parsed.matches(template_labels(&template)) {
+                mismatch(&template, errors);
+            }
+        }
+        Ok(_) => {}
+    }
+    pod::template(&template, errors);
+}
+
+fn template_labels<'v>(template: &At<'v>) -> Option<&'v Map> {
+    template.value.at(&["metadata", "labels"]).and_then(Value::as_object)
+}
+
+pub(super) fn mismatch(template: &At<'_>, errors: &mut Errors) {
+    let labels = template.child("metadata").child("labels");
+    errors.invalid(&labels.path, labels.value.clone(), SELECTOR_MISMATCH);
+}
+
+/// Pods of sets are restarted for ever.
+fn always_restarted(spec: &At<'_>, noun: &str, errors: &mut Errors) {
+    let pod = spec.child("template").child("spec");
+    if pod.text("restartPolicy") != "Always" {
+        errors.unsupported(&pod.path.child("restartPolicy"), pod.text("restartPolicy"), &["Always"]);
+    }
+    if pod.find("activeDeadlineSeconds").is_some() {
+        let detail = format!("activeDeadlineSeconds in {noun} is not Supported");
+        errors.forbidden(&pod.path.child("activeDeadlineSeconds"), detail);
+    }
+}
+
+fn selector_unchanged(spec: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
+    if let Some(old) = old.and_then(|old| old.get("spec")) {
+        errors.immutable(spec, old, "selector");
+    }
+}
+
+pub(super) fn deployment(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
+    let spec = at.child("spec");
+    errors.not_negative(&spec, &["replicas"]);
+    selector_and_template(&spec, "deployment", errors);
+    always_restarted(&spec, "ReplicaSet", errors);
+    let strategy = spec.child("strategy");
+    let rolling = strategy.child("rollingUpdate");
+    match strategy.text("type") {
+        "Recreate" if !rolling.value.is_null() => {
+            errors.forbidden(&rolling.path, "may not be specified when strategy `type` is 'Recreate'");
+        }
+        "Recreate" => {}
+        "RollingUpdate" => rolling_update(&rolling, errors),
+        _ => errors.unsupported(&strategy.path, strategy.value.clone(), &["Recreate", "RollingUpdate"]),
+    }
+    errors.not_negative(&spec, &["minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"]);
+    let (ready, deadline) =
+        (spec.int("minReadySeconds").unwrap_or_default(), spec.int("progressDeadlineSeconds"));
+    if let Some(deadline) = deadline.filter(|deadline| *deadline <= ready) {
+        let path = spec.path.child("progressDeadlineSeconds");
+        errors.invalid(&path, deadline, "must be greater than minReadySeconds");
+    }
+    selector_unchanged(&spec, old, errors);
+}
+
+fn is_zero(value: &Value) -> bool {
+    matches!(value, Value::Int(0)) || value.as_str() == Some("0%")
+}
+
+fn rolling_update(rolling: &At<'_>, errors: &mut Errors) {
+    let (surge, unavailable) = (rolling.child("maxSurge"), rolling.child("maxUnavailable"));
+    int_or_percent(&unavailable, errors);
+    int_or_percent(&surge, errors);
+    if is_zero(unavailable.value) && is_zero(surge.value) {
+        errors.invalid(&unavailable.path, unavailable.value.clone(), "may not be 0 when `maxSurge` is 0");
+    }
+    at_most_all(&unavailable, errors);
+}
+
+pub(super) fn replica_set(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
+    let spec = at.child("spec");
+    errors.not_negative(&spec, &["replicas", "minReadySeconds"]);
+    selector_and_template(&spec, "deployment", errors);
+    always_restarted(&spec, "ReplicaSet", errors);
+    selector_unchanged(&spec, old, errors);
+}
+
+pub(super) fn replication_controller(at: &At<'_>, errors: &mut Errors) {
+    let spec = at.child("spec");
+    errors.not_negative(&spec, &["replicas", "minReadySeconds"]);
+    if spec.map("selector").next().is_none() {
+        errors.required(&spec.path.child("selector"), "");
+    }
+    let Some(template) = spec.find("template") else {
+        errors.required(&spec.path.child("template"), "");
+        return;
+    };
+    let labels = template_labels(&template);
+    if spec.map("selector").any(|(key, value)| labels.and_then(|labels| labels.get(key)) != Some(value)) {
+        mismatch(&template, errors);
+    }
+    pod::template(&template, errors);
+    always_restarted(&spec, "ReplicationController", errors);
+}
+
+pub(super) fn daemon_set(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
+    let spec = at.child("spec");
+    selector_and_template(&spec, "daemonset", errors);
+    always_restarted(&spec, "DaemonSet", errors);
+    errors.not_negative(&spec, &["minReadySeconds", "revisionHistoryLimit"]);
+    let strategy = spec.child("updateStrategy");
+    match strategy.text("type") {
+        "OnDelete" => {}
+        "RollingUpdate" => {
+            let rolling = strategy.child("rollingUpdate");
+            let (surge, unavailable) = (rolling.child("maxSurge"), rolling.child("maxUnavailable"));
+            for part in [&unavailable, &surge] {
+                int_or_percent(part, errors);
+                at_most_all(part, errors);
+            }
+            match (is_zero(unavailable.value), is_zero(surge.value)) {
+                (true, true) => {
+                    let detail = "cannot be 0 when maxSurge is 0";
+                    errors.invalid(&unavailable.path, unavailable.value.clone(), detail);
+                }
+                (false, false) => {
+                    let detail = "may not be set when maxUnavailable is non-zero";
+                    errors.invalid(&surge.path, surge.value.clone(), detail);
+                }
+                _ => {}
+            }
+        }
+        _ => errors.unsupported(&strategy.path, strategy.value.clone(), &["RollingUpdate", "OnDelete"]),
+    }
+    selector_unchanged(&spec, old, errors);
+}
+
+/// The fields of a stateful set's spec that may be changed.
+const UPDATABLE: [&str; 8] = [
+    "replicas",
+    "ordinals",
+    "template",
+    "updateStrategy",
+    "revisionHistoryLimit",
+    "persistentVolumeClaimRetentionPolicy",
+    "minReadySeconds",
+    "volumeClaimTemplates",
+];
+
+pub(super) fn stateful_set(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
+    let spec = at.child("spec");
+    match spec.text("podManagementPolicy") {
+        "OrderedReady" | "Parallel" => {}
+        "" => errors.required(&spec.path.child("podManagementPolicy"), ""),
+        policy => {
+            let path = spec.path.child("podManagementPolicy");
+            errors.invalid(&path, policy, "must be 'OrderedReady' or 'Parallel'");
+        }
+    }
+    let strategy = spec.child("updateStrategy");
+    let rolling = strategy.child("rollingUpdate");
+    match strategy.text("type") {
+        "" => errors.required(&strategy.path, ""),
+        "OnDelete" => {
+            if !rolling.value.is_null() {
+                let detail = "only allowed for updateStrategy 'RollingUpdate'";
+                errors.invalid(&rolling.path, rolling.value.clone(), detail);
+            }
+        }
+        "RollingUpdate" => errors.not_negative(&rolling, &["partition"]),
+        _ => errors.invalid(&strategy.path, strategy.value.clone(), "must be 'RollingUpdate' or 'OnDelete'"),
+    }
+    errors.not_negative(&spec, &["replicas", "minReadySeconds", "revisionHistoryLimit"]);
+    selector_and_template(&spec, "statefulset", errors);
+    always_restarted(&spec, "StatefulSet", errors);
+    let Some(old) = old.and_then(|old| old.get("spec")) else { return };
+    // Some fields have errors of their own; any other change of what must stay is told once.
+    for field in ["selector", "serviceName", "podManagementPolicy"] {
+        errors.immutable(&spec, old, field);
+    }
+    let fixed = |value: &Value| -> Map {
+        let fields = value.as_object().into_iter().flat_map(Map::iter);
+        let own = ["selector", "serviceName", "podManagementPolicy"];
+        let fields = fields.filter(|(name, _)| !UPDATABLE.contains(name) && !own.contains(name));
+        fields.map(|(name, value)| (name, value.clone())).collect()
+    };
+    let claims = |value: &Value| {
+        // What the server writes into the templates of claims is no change of theirs.
+        let claim = |claim: &Value| (claim.get("metadata").cloned(), claim.get("spec").cloned());
+        value.items_at(&["volumeClaimTemplates"]).iter().map(claim).collect::<Vec<_>>()
+    };
+    if fixed(spec.value) != fixed(old) || claims(spec.value) != claims(old) {
+        let detail = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', \
+                      'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and \
+                      'minReadySeconds' are forbidden";
+        errors.forbidden(&spec.path, detail);
+    }
+}
