@@ -5,9 +5,11 @@ use pilothouse_value::json;
 use std::collections::HashMap;
 use std::sync::Mutex;
 
-/// Objects by plural, namespace and name.
+/// Plural, namespace and name.
+type Key = (String, String, String);
+
 #[derive(Clone, Default)]
-struct Objects(Arc<Mutex<HashMap<(String, String, String), Arc<Value>>>>);
+struct Objects(Arc<Mutex<HashMap<Key, Arc<Value>>>>);
 
 impl Objects {
     fn put(&self, plural: &str, namespace: &str, object: Value) {

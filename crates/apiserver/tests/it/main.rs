@@ -1,16 +1,30 @@
 //! Behaviour of the API server through its public doors. Each test has a server of its own.
 
+#[cfg(test)]
 mod access;
+#[cfg(test)]
 mod admission;
+#[cfg(test)]
 mod crd;
+#[cfg(test)]
 mod create;
+#[cfg(test)]
 mod delete;
+#[cfg(test)]
 mod discovery;
+#[cfg(test)]
 mod http;
+#[cfg(test)]
 mod list;
+#[cfg(test)]
 mod network;
+#[cfg(test)]
 mod patch;
+#[cfg(test)]
 mod scale;
+#[cfg(test)]
 mod support;
+#[cfg(test)]
 mod update;
+#[cfg(test)]
 mod watch;
