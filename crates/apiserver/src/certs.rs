@@ -2,7 +2,7 @@
 //!
 //! Keys are ECDSA P-256: a new one takes microseconds, and every client of Kubernetes accepts it.
 
-use crate::user::{AUTHENTICATED, User};
+use crate::user::{AUTHENTICATED, CREDENTIAL_ID, User};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
     KeyPair, KeyUsagePurpose,
@@ -209,7 +209,14 @@ impl ClientCertificates {
         let subject = certificate.subject();
         let name = subject.iter_common_name().next()?.as_str().ok()?;
         let groups = subject.iter_organization().filter_map(|group| group.as_str().ok());
-        (!name.is_empty()).then(|| User::new(name, groups))
+        if name.is_empty() {
+            return None;
+        }
+        let mut user = User::new(name, groups);
+        let fingerprint = ring::digest::digest(&ring::digest::SHA256, own);
+        let fingerprint: String = fingerprint.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        user.extra.insert(CREDENTIAL_ID.to_owned(), vec![format!("X509SHA256={fingerprint}")]);
+        Some(user)
     }
 }
 
@@ -341,7 +348,9 @@ mod tests {
         let authority = Authority::generate().unwrap();
         let client = authority.issue_client(&User::new("ann", ["dev"])).unwrap();
         let trusted = ClientCertificates::new(&authority.pem().certificate).unwrap();
-        assert_eq!(trusted.user(&chain(&client)), Some(User::new("ann", ["dev"])));
+        let user = trusted.user(&chain(&client)).unwrap();
+        assert_eq!((user.name, user.groups), ("ann".to_owned(), User::new("", ["dev"]).groups));
+        assert!(user.extra[CREDENTIAL_ID][0].starts_with("X509SHA256="));
         let server = authority.issue_server(&["localhost".to_owned()]).unwrap();
         assert_eq!(trusted.user(&chain(&server)), None, "a server's certificate is not for clients");
         let stranger = Authority::generate().unwrap().issue_client(&User::admin()).unwrap();

@@ -12,6 +12,7 @@ use crate::openapi;
 use crate::render;
 use crate::request::Query;
 use crate::state::State;
+use crate::tokens;
 
 /// Serves such a path.
 ///
@@ -45,16 +46,32 @@ pub(crate) fn serve<B>(
         ["openapi", "v3", rest @ ..] => {
             openapi::serve(&state.registry.table(), rest, query, accept, header(header::IF_NONE_MATCH))
         }
+        ["openid", "v1", "jwks"] => Ok(render::value(200, &state.identity.signer.key_set(), format)),
+        [".well-known", "openid-configuration"] => {
+            let host = request.uri().authority().map(|authority| authority.as_str());
+            let server = format!("https://{}", host.or_else(|| header(header::HOST)).unwrap_or_default());
+            Ok(render::value(200, &tokens::openid_configuration(&server), format))
+        }
         _ => Err(Status::no_such_path()),
     }
 }
 
 /// What is served, for people who look at `/`.
 fn root(state: &State) -> Value {
-    let mut paths: Vec<String> =
-        ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]
-            .map(str::to_owned)
-            .to_vec();
+    let mut paths: Vec<String> = [
+        "/.well-known/openid-configuration",
+        "/api",
+        "/api/v1",
+        "/apis",
+        "/healthz",
+        "/livez",
+        "/openapi/v3",
+        "/openid/v1/jwks",
+        "/readyz",
+        "/version",
+    ]
+    .map(str::to_owned)
+    .to_vec();
     for resource in state.registry.table().iter() {
         if !resource.group.is_empty() {
             paths.push(format!("/apis/{}", resource.group));

@@ -9,10 +9,10 @@ pub(crate) use review::extra;
 pub use review::{token_request, token_review};
 
 use crate::rbac::quote_all;
-use crate::user::User;
+use crate::user::{CREDENTIAL_ID, User};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use pilothouse_store::{ResourceKey, Store};
-use pilothouse_value::{Timestamp, Value, object, parse};
+use pilothouse_value::{Timestamp, Value, json, object, parse};
 use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair, UnparsedPublicKey,
@@ -21,9 +21,6 @@ use std::sync::Arc;
 
 /// The issuer, and the audience of a token that is meant for the API server.
 pub const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
-
-/// `{"alg":"ES256"}`; there is one key, so none is named.
-const HEADER: &str = "eyJhbGciOiJFUzI1NiJ9";
 
 /// Where the objects are that tokens are bound to.
 pub trait Bound: Send + Sync {
@@ -45,6 +42,18 @@ impl Bound for StoreBound {
         let object = self.0.get(&ResourceKey::new("", plural), namespace, name)?;
         Some(object.value().clone())
     }
+}
+
+/// What a verifier of tokens is told about their issuer (`/.well-known/openid-configuration`); `server` is the URL that
+/// this server is reached under.
+pub fn openid_configuration(server: &str) -> Value {
+    json!({
+        "issuer": ISSUER,
+        "jwks_uri": format!("{server}/openid/v1/jwks"),
+        "response_types_supported": ["id_token"],
+        "subject_types_supported": ["public"],
+        "id_token_signing_alg_values_supported": ["ES256"],
+    })
 }
 
 /// What keeps the server from having a key.
@@ -72,6 +81,8 @@ pub struct Signer {
     key: EcdsaKeyPair,
     random: SystemRandom,
     pkcs8: Vec<u8>,
+    /// The name of the key: a hash of it.
+    id: String,
 }
 
 impl std::fmt::Debug for Signer {
@@ -128,12 +139,30 @@ impl Signer {
         let random = SystemRandom::new();
         let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &pkcs8, &random)
             .map_err(|why| KeyError { why: why.to_string() })?;
-        Ok(Self { key, random, pkcs8 })
+        let id = BASE64.encode(ring::digest::digest(&ring::digest::SHA256, key.public_key().as_ref()));
+        Ok(Self { key, random, pkcs8, id })
     }
 
     /// The key, to be kept.
     pub fn pkcs8(&self) -> &[u8] {
         &self.pkcs8
+    }
+
+    /// The public key as a JSON web key set, by which others verify tokens (`/openid/v1/jwks`).
+    pub fn key_set(&self) -> Value {
+        // An uncompressed point: a byte that says so, and the two coordinates.
+        let point = self.key.public_key().as_ref();
+        let coordinates = point.get(1..).unwrap_or_default();
+        let (x, y) = coordinates.split_at(coordinates.len() / 2);
+        json!({"keys": [{
+            "use": "sig",
+            "kty": "EC",
+            "kid": self.id,
+            "crv": "P-256",
+            "alg": "ES256",
+            "x": BASE64.encode(x),
+            "y": BASE64.encode(y),
+        }]})
     }
 
     /// Issues a token.
@@ -161,7 +190,8 @@ impl Signer {
                 payload.set(&["kubernetes.io", kind, "uid"], uid);
             }
         }
-        let mut token = format!("{HEADER}.{}", BASE64.encode(payload.to_json()));
+        let header = json!({"alg": "ES256", "kid": self.id});
+        let mut token = format!("{}.{}", BASE64.encode(header.to_json()), BASE64.encode(payload.to_json()));
         let signature = self
             .key
             .sign(&self.random, token.as_bytes())
@@ -247,8 +277,7 @@ fn bound_user(payload: &Value, objects: &dyn Bound) -> Result<User, TokenError> 
         Some(_) => {}
     }
     let mut user = User::service_account(namespace, account, account_uid);
-    user.extra
-        .insert("authentication.kubernetes.io/credential-id".into(), vec![format!("JTI={}", text(&["jti"]))]);
+    user.extra.insert(CREDENTIAL_ID.into(), vec![format!("JTI={}", text(&["jti"]))]);
     let is_pod_bound = payload.at(&["kubernetes.io", "pod"]).is_some();
     for (kind, plural, namespace) in
         [("pod", "pods", namespace), ("secret", "secrets", namespace), ("node", "nodes", "")]

@@ -8,6 +8,8 @@ pub const MASTERS: &str = "system:masters";
 pub const AUTHENTICATED: &str = "system:authenticated";
 /// The group of everyone whose identity was not established.
 pub const UNAUTHENTICATED: &str = "system:unauthenticated";
+/// The key under which authenticators say which credential was shown.
+pub const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 /// The name of a caller who gave no credentials.
 pub const ANONYMOUS: &str = "system:anonymous";
 

@@ -1,7 +1,6 @@
 use super::*;
 use crate::authenticator::{Authenticator, read_token_file};
 use pilothouse_store::Clock;
-use pilothouse_value::json;
 use std::collections::HashMap;
 use std::sync::Mutex;
 
@@ -75,6 +74,24 @@ fn the_key_of_an_earlier_life_verifies_its_tokens() {
     assert!(again.verify(token(&answer), &[ISSUER], now(), &objects).is_ok());
     let other = Signer::generate().unwrap();
     assert_eq!(other.verify(token(&answer), &[ISSUER], now(), &objects), Err(TokenError::Invalid));
+}
+
+#[test]
+fn others_can_verify_a_token_with_the_published_key() {
+    let (signer, objects) = (Signer::generate().unwrap(), objects());
+    let answer = request(&signer, &objects, json!({})).unwrap();
+    let (signed, signature) = token(&answer).rsplit_once('.').unwrap();
+    let header = BASE64.decode(signed.split('.').next().unwrap()).unwrap();
+    let header = parse::json(&header).unwrap().value;
+    let keys = signer.key_set();
+    let key = &keys.items_at(&["keys"])[0];
+    assert_eq!(key.get("kid"), header.get("kid"));
+    let mut point = vec![4];
+    for coordinate in ["x", "y"] {
+        point.extend(BASE64.decode(key.str_at(&[coordinate]).unwrap()).unwrap());
+    }
+    let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point);
+    assert!(key.verify(signed.as_bytes(), &BASE64.decode(signature).unwrap()).is_ok());
 }
 
 #[test]

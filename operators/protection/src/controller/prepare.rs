@@ -101,7 +101,10 @@ async fn prepare_action(
             )));
         }
         Err(error) => {
-            return Err(PrepareError::Later(format!("cannot read Blueprint {:?}: {error}", action.blueprint)));
+            return Err(PrepareError::Later(format!(
+                "cannot read Blueprint {:?}: {error}",
+                action.blueprint
+            )));
         }
     };
     let in_action = |text: String| PrepareError::Invalid(format!("action {:?}: {text}", action.name));
