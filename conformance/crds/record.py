@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import time
 
 import yaml
 
@@ -205,6 +206,52 @@ def record_values(server):
     return result
 
 
+def record_updates(server):
+    with open(f"{HERE}/updates.yaml") as f:
+        cases = yaml.load(f, Plain)
+    definitions = cases.pop("definitions")
+    names = {case: f"x{at}" for at, case in enumerate(cases)}
+    sentinel = {"sentinel": {"type": "integer"}}
+    lax = {names[case]: {"x-kubernetes-preserve-unknown-fields": True} for case in cases}
+    strict = {names[case]: cases[case]["schema"] for case in cases}
+    crd = {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "updates.test.example.com"},
+        "spec": {"group": "test.example.com", "scope": "Cluster", "names": {"plural": "updates", "kind": "Update"},
+                 "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {
+                     "type": "object", "properties": {**lax, "sentinel": {"type": "string"}}}}}]}}
+    _, crd = server.create_crd(json.dumps(crd), "application/json")
+    path, definition = collection(crd, "v1", ""), "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/updates.test.example.com"
+    result = {}
+    for name, patch in definitions.items():
+        changed = merge(copy.deepcopy(crd), patch)
+        response = server.call("PUT", f"{definition}?dryRun=All&fieldValidation=Warn", json=changed)
+        said = answer(response)
+        if "object" in said:
+            said["object"] = {"storedVersions": said["object"]["status"]["storedVersions"]}
+        result[f"definition: {name}"] = {"patch": patch, "answer": said}
+    stored = {}
+    for case in cases:
+        body = {"apiVersion": "test.example.com/v1", "kind": "Update", "metadata": {"name": names[case]}, names[case]: cases[case]["old"]}
+        response = server.call("POST", path, json=body)
+        assert response.status_code == 201, response.text
+        stored[case] = response.json()
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"] = {**strict, **sentinel}
+    crd = server.call("PUT", definition, json=crd | {"metadata": {k: v for k, v in crd["metadata"].items() if k != "resourceVersion"} | {
+        "resourceVersion": server.call("GET", definition).json()["metadata"]["resourceVersion"]}})
+    assert crd.status_code == 200, crd.text
+    probe = {"apiVersion": "test.example.com/v1", "kind": "Update", "metadata": {"name": "probe"}, "sentinel": 1}
+    while server.call("POST", f"{path}?dryRun=All", json=probe).status_code != 201:
+        time.sleep(0.1)
+    for case in cases:
+        body = dict(stored[case])
+        body[names[case]] = cases[case]["new"]
+        said = answer(server.call("PUT", f"{path}/{names[case]}?dryRun=All&fieldValidation=Warn", json=body))
+        if "object" in said:
+            said["object"] = said["object"].get(names[case])
+        result[case] = {"field": names[case], **cases[case], "answer": said}
+    return result
+
+
 def write(name, value):
     os.makedirs(OUT, exist_ok=True)
     with open(f"{OUT}/{name}.json", "w") as f:
@@ -223,13 +270,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", required=True, help="folder of etcd and kube-apiserver")
     parser.add_argument("--corpus", required=True, help="folder with crds/PROJECT and crs/PROJECT")
-    parser.add_argument("names", nargs="*", help="projects, `rules` or `values`; all if none is named")
+    parser.add_argument("names", nargs="*", help="projects, `rules`, `updates` or `values`; all if none is named")
     args = parser.parse_args()
-    names = args.names or ["rules", "values", *sorted(os.listdir(f"{args.corpus}/crds"))]
+    names = args.names or ["rules", "updates", "values", *sorted(os.listdir(f"{args.corpus}/crds"))]
     with Server(args.bin) as server, Server(args.bin) as plain:
         for name in names:
             if name == "rules":
                 write(name, record_rules(server))
+            elif name == "updates":
+                write(name, record_updates(server))
             elif name == "values":
                 write(name, record_values(server))
             else:

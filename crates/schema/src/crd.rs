@@ -41,10 +41,22 @@ pub fn default(crd: &mut Value) {
     if let Some(service) = crd.at_mut(&service).and_then(Value::as_object_mut) {
         service.or_insert_with("port", || Value::Int(443));
     }
-    if crd.items_at(&["status", "storedVersions"]).is_empty()
-        && let Some(name) = storage_version(crd).map(str::to_owned)
+    if crd.items_at(&["status", "storedVersions"]).is_empty() {
+        add_stored_version(crd);
+    }
+}
+
+/// Notes in `status.storedVersions` that objects may be stored in the storage version from now on.
+pub fn add_stored_version(crd: &mut Value) {
+    let Some(name) = storage_version(crd).map(str::to_owned) else { return };
+    let stored = crd.entry(&["status", "storedVersions"]);
+    if stored.as_array().is_none() {
+        *stored = Value::Array(Vec::new());
+    }
+    if let Some(list) = stored.as_array_mut()
+        && !list.iter().any(|one| one.as_str() == Some(&name))
     {
-        crd.set(&["status", "storedVersions"], vec![Value::from(name)]);
+        list.push(name.into());
     }
 }
 

@@ -140,7 +140,7 @@ impl Validator<'_> {
             self.check_type(schema, format, value, &mut out);
             out.matches += 1;
         }
-        let junctors = self.check_junctors(constraints, value, old);
+        let junctors = self.check_junctors(constraints, value);
         out.merge(junctors);
         out.matches += 1;
         match value {
@@ -347,13 +347,14 @@ impl Validator<'_> {
         old.and_then(|old| old.field(key))
     }
 
-    fn check_junctors(&mut self, constraints: &Constraints, value: &Value, old: Option<Old<'_>>) -> Outcome {
+    /// Alternatives and conjunctions. What they say of parts that did not change is reported, as upstream.
+    fn check_junctors(&mut self, constraints: &Constraints, value: &Value) -> Outcome {
         let mut out = Outcome { matches: 1, ..Outcome::default() };
         if !constraints.any_of.is_empty() {
             let mut best: Option<Outcome> = None;
             let mut success = None;
             for alternative in &constraints.any_of {
-                let found = self.check(alternative, value, old);
+                let found = self.check(alternative, value, None);
                 if found.is_valid() {
                     success = Some(found);
                     break;
@@ -372,7 +373,7 @@ impl Validator<'_> {
             let mut success = None;
             let mut valid = 0_usize;
             for alternative in &constraints.one_of {
-                let found = self.check(alternative, value, old);
+                let found = self.check(alternative, value, None);
                 if found.is_valid() {
                     valid += 1;
                     success.get_or_insert(found);
@@ -402,7 +403,7 @@ impl Validator<'_> {
         if !constraints.all_of.is_empty() {
             let mut valid = 0_usize;
             for one in &constraints.all_of {
-                let found = self.check(one, value, old);
+                let found = self.check(one, value, None);
                 valid += usize::from(found.is_valid());
                 out.merge(found);
             }
@@ -412,7 +413,7 @@ impl Validator<'_> {
             }
         }
         if let Some(not) = &constraints.not
-            && self.check(not, value, old).is_valid()
+            && self.check(not, value, None).is_valid()
         {
             self.composite(&mut out, "must not validate the schema (not)");
         }

@@ -1,6 +1,7 @@
 //! The rules of `spec.conversion` and of the webhook it may name.
 //! Source: apiextensions validation, apiserver `pkg/util/webhook/validation.go`.
 
+use base64::Engine as _;
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::{Value, names};
 
@@ -8,13 +9,27 @@ use crate::structural::props::Props;
 
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 
-/// Adds what is wrong. `require_known_review` is off when the stored CRD names no known version either.
-pub(super) fn validate(
-    props: Props<'_>,
-    path: &Path,
-    require_known_review: bool,
-    errors: &mut Vec<field::Error>,
-) {
+/// What depends on the stored CRD.
+#[derive(Clone, Copy)]
+pub(super) struct Rules {
+    /// A version of reviews that the server knows must be named.
+    known_review: bool,
+    /// The bundle of certificates must be readable.
+    readable_bundle: bool,
+}
+
+impl Rules {
+    /// The rules for a new CRD, or for an update of a stored conversion.
+    pub(super) fn new(old: Option<Props<'_>>, is_established: bool) -> Self {
+        Self {
+            known_review: old.is_none_or(names_known_review),
+            readable_bundle: is_established && old.and_then(bundle).is_none_or(is_readable_bundle),
+        }
+    }
+}
+
+/// Adds what is wrong.
+pub(super) fn validate(props: Props<'_>, path: &Path, rules: Rules, errors: &mut Vec<field::Error>) {
     let strategy = props.text("strategy");
     match strategy {
         "" => errors.push(field::Error::required(&path.child("strategy"), "")),
@@ -44,11 +59,28 @@ pub(super) fn validate(
             _ => errors.push(field::Error::required(&at_client, "exactly one of url or service is required")),
         },
     }
-    validate_reviews(reviews, &at_reviews, require_known_review, errors);
+    if let Some(bundle) = bundle(props).filter(|bundle| rules.readable_bundle && !is_readable_bundle(bundle))
+    {
+        let detail = "unable to load root certificates: unable to parse bytes as PEM block";
+        errors.push(field::Error::invalid(&at_client.child("caBundle"), bundle, detail));
+    }
+    validate_reviews(reviews, &at_reviews, rules.known_review, errors);
+}
+
+fn bundle(conversion: Props<'_>) -> Option<&str> {
+    conversion.child("webhook")?.child("clientConfig")?.some_text("caBundle")
+}
+
+/// Whether a bundle, in Base64, has a certificate in PEM form. What the certificate says is not looked at.
+fn is_readable_bundle(bundle: &str) -> bool {
+    let Ok(bytes) = base64::engine::general_purpose::STANDARD.decode(bundle) else { return false };
+    let text = String::from_utf8_lossy(&bytes);
+    text.split_once("-----BEGIN CERTIFICATE-----")
+        .is_some_and(|(_, rest)| rest.contains("-----END CERTIFICATE-----"))
 }
 
 /// Whether a CRD may be held to name a known review version: it does already, or it names none.
-pub(super) fn names_known_review(conversion: Props<'_>) -> bool {
+fn names_known_review(conversion: Props<'_>) -> bool {
     let reviews = conversion
         .child("webhook")
         .map(|webhook| webhook.values("conversionReviewVersions"))

@@ -56,15 +56,7 @@ pub(super) fn validate(crd: &Value, old: Option<&Value>, errors: &mut Vec<field:
     let versions: Vec<Props<'_>> = spec.list("versions").collect();
     let shared = Shared::of(&versions);
     for (index, version) in versions.iter().enumerate() {
-        if !shared.schema
-            && !version.child("schema").is_some_and(|schema| schema.has("openAPIV3Schema"))
-            && rules.schema_is_required
-        {
-            let at = path.child("versions").index(index).child("schema").child("openAPIV3Schema");
-            errors.push(field::Error::required(&at, ""));
-        }
-        if shared.schema
-            && rules.schema_is_required
+        if rules.schema_is_required
             && version.child("schema").is_none_or(|schema| !schema.has("openAPIV3Schema"))
         {
             let at = path.child("versions").index(index).child("schema").child("openAPIV3Schema");
@@ -94,19 +86,13 @@ pub(super) fn validate(crd: &Value, old: Option<&Value>, errors: &mut Vec<field:
             validate_selectable(*first, &path.child("selectableFields"), old_spec, errors);
         }
     }
+    let is_established = old.is_some_and(|old| object::condition_is_true(old, "Established"));
     if let Some(conversion) = spec.child("conversion") {
-        let require_known =
-            old_spec.and_then(|old| old.child("conversion")).is_none_or(conversion::names_known_review);
-        conversion::validate(conversion, &path.child("conversion"), require_known, errors);
+        let rules = conversion::Rules::new(old_spec.and_then(|old| old.child("conversion")), is_established);
+        conversion::validate(conversion, &path.child("conversion"), rules, errors);
     }
     if let Some(old_spec) = old_spec {
-        validate_immutable(
-            spec,
-            old_spec,
-            old.is_some_and(|old| object::condition_is_true(old, "Established")),
-            &path,
-            errors,
-        );
+        validate_immutable(spec, old_spec, is_established, &path, errors);
     }
 }
 

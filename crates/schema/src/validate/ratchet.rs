@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use pilothouse_value::Value;
 
-use crate::node::{ListType, MapType, Schema};
+use crate::node::{ListType, Schema};
 
 /// A part of the old document, with the schema that says how its parts belong together.
 #[derive(Clone, Copy)]
@@ -15,11 +15,8 @@ pub(super) struct Old<'a> {
 }
 
 impl<'a> Old<'a> {
-    /// The old value of a field.
+    /// The old value of a field that the schema knows.
     pub(super) fn field(self, key: &str) -> Option<Self> {
-        if self.schema.map_type() == MapType::Atomic {
-            return None;
-        }
         Some(Self { schema: self.schema.child(key)?, value: self.value.get(key)? })
     }
 
@@ -30,7 +27,13 @@ impl<'a> Old<'a> {
         }
         let schema = self.schema.items()?;
         let items = self.value.as_array()?;
-        let by_key = items.iter().filter_map(|item| Some((key_of(self.schema, item)?, item))).collect();
+        let mut by_key = HashMap::new();
+        for item in items {
+            // Of elements with one key, the first counts.
+            if let Some(key) = key_of(self.schema, item) {
+                by_key.entry(key).or_insert(item);
+            }
+        }
         Some(Elements { list: self.schema, schema, by_key })
     }
 }
@@ -50,49 +53,43 @@ impl<'a> Elements<'a> {
     }
 }
 
-/// The key of an element of a list of type map; none if it is no object or has none of the key fields.
-pub(super) fn key_of(list: &Schema, item: &Value) -> Option<String> {
+/// The key of an element of a list of type map; none if a key field is absent or no scalar.
+fn key_of(list: &Schema, item: &Value) -> Option<String> {
     let fields = item.as_object()?;
     let mut key = String::new();
-    let mut found = false;
     for name in list.list_map_keys() {
-        let value = fields.get(name).or_else(|| list.items()?.property(name)?.default());
-        if let Some(value) = value {
-            found = true;
-            key.push_str(&value.to_json());
+        let value = fields.get(name)?;
+        if matches!(value, Value::Null | Value::Array(_) | Value::Object(_)) {
+            return None;
         }
+        key.push_str(&value.to_json());
         key.push('\u{0}');
     }
-    found.then_some(key)
+    Some(key)
 }
 
-/// Whether two values are equal, without regard to the order of lists of type map.
+/// Whether a value is what it was, without regard to the order of lists of type map. As upstream, an object with fields
+/// that its schema does not know is never the same.
 pub(super) fn same(schema: &Schema, new: &Value, old: &Value) -> bool {
-    if new == old {
-        return true;
-    }
     match (new, old) {
         (Value::Object(new), Value::Object(old)) => {
             new.len() == old.len()
-                && new.iter().all(|(key, value)| {
-                    old.get(key).is_some_and(|old| match schema.child(key) {
-                        Some(child) => same(child, value, old),
-                        None => value == old,
-                    })
+                && new.iter().all(|(key, value)| match (schema.child(key), old.get(key)) {
+                    (Some(child), Some(old)) => same(child, value, old),
+                    _ => false,
                 })
         }
         (Value::Array(new_items), Value::Array(old_items)) => {
             if new_items.len() != old_items.len() {
                 return false;
             }
-            match (schema.items(), Old { value: old, schema }.elements()) {
+            match (schema.items(), (Old { value: old, schema }).elements()) {
                 (Some(item), Some(elements)) => new_items
                     .iter()
                     .all(|one| elements.find(one).is_some_and(|old| same(item, one, old.value))),
-                (Some(item), None) => new_items.iter().zip(old_items).all(|(new, old)| same(item, new, old)),
-                (None, _) => new_items == old_items,
+                _ => new_items == old_items,
             }
         }
-        _ => false,
+        (new, old) => new == old,
     }
 }

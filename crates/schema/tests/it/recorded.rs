@@ -294,6 +294,71 @@ fn assert_agreed(what: &str, tally: &Tally) {
 }
 
 #[test]
+fn updates_are_judged_as_by_a_real_server() {
+    let mut tally = Tally::default();
+    for (name, case) in recorded("updates.json").as_object().unwrap().iter() {
+        let ours = if case.get("patch").is_some() { updated_crd(case) } else { updated_object(case) };
+        tally.compare(name, case, &ours);
+    }
+    assert_agreed("updates", &tally);
+}
+
+fn updated_object(case: &Value) -> Value {
+    let field = case.str_at(&["field"]).unwrap();
+    let open_api = json!({"type": "object", "properties": {field: case.get("schema").unwrap()}});
+    let schema = structural::parse(&open_api, &Path::root()).unwrap();
+    let [old, new] = ["old", "new"].map(|side| {
+        let mut object = json!({
+            "apiVersion": "test.example.com/v1", "kind": "Update", "metadata": {"name": field}, field: case.get(side).unwrap(),
+        });
+        prune(&schema, &mut object);
+        default(&schema, &mut object);
+        object
+    });
+    let errors = validate(&schema, &new, Some(&old), &Path::root());
+    let mut ours = answer(&errors, "test.example.com", "Update", &new, Vec::new());
+    if errors.is_empty() {
+        ours.set(&["code"], 200);
+        ours.set(&["object"], new.get(field).cloned());
+    }
+    ours
+}
+
+fn updated_crd(case: &Value) -> Value {
+    let mut old = json!({
+        "metadata": {"name": "updates.test.example.com"},
+        "spec": {
+            "group": "test.example.com", "scope": "Cluster", "names": {"plural": "updates", "kind": "Update"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}],
+        },
+        "status": {"conditions": [{"type": "Established", "status": "True"}]},
+    });
+    crd::default(&mut old);
+    let mut new = old.clone();
+    change(&mut new, case.get("patch").unwrap());
+    crd::default(&mut new);
+    crd::add_stored_version(&mut new);
+    let errors = crd::validate(&new, Some(&old));
+    let mut ours = answer(&errors, "apiextensions.k8s.io", "CustomResourceDefinition", &new, Vec::new());
+    if errors.is_empty() {
+        ours.set(&["code"], 200);
+        ours.set(&["object"], json!({"storedVersions": new.at(&["status", "storedVersions"]).unwrap()}));
+    }
+    ours
+}
+
+fn change(target: &mut Value, patch: &Value) {
+    match (target, patch) {
+        (Value::Object(target), Value::Object(patch)) => {
+            for (key, value) in patch.iter() {
+                change(target.or_insert_with(key, Value::object), value);
+            }
+        }
+        (target, patch) => *target = patch.clone(),
+    }
+}
+
+#[test]
 fn crds_and_samples_of_projects_are_judged_as_by_a_real_server() {
     let corpus = corpus();
     let mut projects: Vec<_> =
