@@ -241,6 +241,12 @@ impl Node {
     }
 }
 
+impl std::fmt::Debug for Node {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Node").field("name", &self.shared.api.node()).finish_non_exhaustive()
+    }
+}
+
 async fn follow_names(shared: Arc<Shared>) {
     let mut services = shared.api.follow(&resources::SERVICES, None);
     let mut endpoints = shared.api.follow(&resources::ENDPOINTS, None);

@@ -27,7 +27,7 @@ impl Terminal {
             fcntl(side, FcntlArg::F_SETFD(nix::fcntl::FdFlag::FD_CLOEXEC))?;
         }
         fcntl(&pair.master, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
-        let master = AsyncFd::with_interest(pair.master, Interest::READABLE | Interest::WRITABLE)?;
+        let master = AsyncFd::register_with_interest(pair.master, Interest::READABLE | Interest::WRITABLE)?;
         Ok((Self(Arc::new(master)), pair.slave))
     }
 
