@@ -98,8 +98,8 @@ pub fn port_forward<B>(
 /// How a refusal of the node is told to the client.
 fn status(error: KubeletError) -> Status {
     match error {
-        KubeletError::NotFound(text) => Status::internal(&text),
-        KubeletError::BadRequest(text) => Status::bad_request(&text),
-        KubeletError::Internal { .. } => Status::internal(&error.to_string()),
+        KubeletError::NotFound(text) => Status::internal(text),
+        KubeletError::BadRequest(text) => Status::bad_request(text),
+        KubeletError::Internal { .. } => Status::internal(&error),
     }
 }

@@ -38,7 +38,7 @@ impl Query {
     fn number(&self, key: &str) -> Result<Option<i64>, Status> {
         let Some(text) = self.first(key) else { return Ok(None) };
         text.parse().map(Some).map_err(|_| {
-            Status::bad_request(&format!(
+            Status::bad_request(format!(
                 "unable to decode query parameter {key}={text:?}: not a whole number"
             ))
         })
@@ -70,7 +70,7 @@ pub(super) fn pod_target(pod: &Value) -> Result<Target, Status> {
     let text = |path: &[&str]| pod.str_at(path).unwrap_or_default().to_owned();
     let name = text(&["metadata", "name"]);
     if pod.str_at(&["spec", "nodeName"]).unwrap_or_default().is_empty() {
-        return Err(Status::bad_request(&format!("pod {name} does not have a host assigned")));
+        return Err(Status::bad_request(format!("pod {name} does not have a host assigned")));
     }
     Ok(Target {
         namespace: text(&["metadata", "namespace"]),
@@ -89,14 +89,14 @@ pub(super) fn container_target(pod: &Value, asked: Option<&str>) -> Result<Targe
             let known = ["initContainers", "containers", "ephemeralContainers"];
             if !known.iter().any(|list| names(pod, list).contains(&asked)) {
                 let text = format!("container {asked} is not valid for pod {pod_name}");
-                return Err(Status::bad_request(&text));
+                return Err(Status::bad_request(text));
             }
             asked
         }
         (None, [only]) => only,
         (None, []) => {
             let text = format!("a container name must be specified for pod {pod_name}");
-            return Err(Status::bad_request(&text));
+            return Err(Status::bad_request(text));
         }
         (None, _) => {
             let mut all = names(pod, "initContainers");
@@ -106,7 +106,7 @@ pub(super) fn container_target(pod: &Value, asked: Option<&str>) -> Result<Targe
                 "a container name must be specified for pod {pod_name}, choose one of: [{}]",
                 all.join(" ")
             );
-            return Err(Status::bad_request(&text));
+            return Err(Status::bad_request(text));
         }
     };
     Ok(Target { container: container.to_owned(), ..pod_target(pod)? })

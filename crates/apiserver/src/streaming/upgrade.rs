@@ -176,7 +176,7 @@ fn no_protocol(offered: &[String], known: &[&str]) -> Status {
         offered.join(" "),
         known.join(" ")
     );
-    Status::bad_request(&text)
+    Status::bad_request(text)
 }
 
 fn websocket_head(accept: &str, protocol: Option<&str>) -> Result<Response<()>, Status> {
@@ -207,7 +207,7 @@ fn switching(protocol: &'static str) -> Response<()> {
 
 fn header_value(text: &str) -> Result<HeaderValue, Status> {
     HeaderValue::from_str(text)
-        .map_err(|error| Status::bad_request(&format!("the protocol {text:?} cannot be a header: {error}")))
+        .map_err(|error| Status::bad_request(format!("the protocol {text:?} cannot be a header: {error}")))
 }
 
 fn tokens(headers: &HeaderMap, name: &HeaderName) -> Vec<String> {

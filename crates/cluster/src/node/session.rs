@@ -62,10 +62,10 @@ fn converse(mut process: Process, streams: Streams) -> Session {
         resize = Some(resizer(terminal));
     } else {
         // A stream that the client does not want is still read: the program is not to block on it.
-        let mut carry = |wanted: bool, stream: Option<Box<dyn AsyncRead + Send + Unpin>>| {
+        let carry = |wanted: bool, stream: Option<Box<dyn AsyncRead + Send + Unpin>>| {
             let (sender, receiver) = mpsc::channel(SESSION_QUEUE);
             if let Some(stream) = stream {
-                tokio::spawn(carry(stream, sender, has_ended.clone()));
+                tokio::spawn(carry_pipe(stream, sender, has_ended.clone()));
             }
             wanted.then_some(receiver)
         };
@@ -98,7 +98,11 @@ fn converse(mut process: Process, streams: Streams) -> Session {
     Session { stdin, stdout, stderr, resize, exit: exit.boxed() }
 }
 
-async fn carry(mut stream: impl AsyncRead + Unpin, to: mpsc::Sender<Bytes>, ended: watch::Receiver<bool>) {
+async fn carry_pipe(
+    mut stream: impl AsyncRead + Unpin,
+    to: mpsc::Sender<Bytes>,
+    ended: watch::Receiver<bool>,
+) {
     let mut buffer = vec![0; CHUNK];
     while let Some(Ok(length @ 1..)) = unless_silent(stream.read(&mut buffer), &ended).await {
         // Sent into the void when the client does not want it.

@@ -15,7 +15,7 @@
 
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, OFlag, open};
@@ -32,6 +32,8 @@ use nix::unistd::{
     ForkResult, Gid, Pid, Uid, chdir, chown, fork, mkdir, pivot_root, setgid, setgroups, sethostname, setsid,
     setuid, symlinkat, write,
 };
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 /// Where the host's root is while the mounts are made, seen from inside.
 pub(super) const OLD_ROOT: &CStr = c"/.host";
@@ -426,6 +428,12 @@ fn close_from(first: u32) {
 fn exit(code: i32) -> ! {
     // SAFETY: ends this process without running the node's exit handlers.
     unsafe { libc::_exit(code) }
+}
+
+/// Hands a descriptor to the reactor.
+pub(super) fn register(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: an owned descriptor stays open, and the same, as long as the `AsyncFd` that holds it.
+    unsafe { Ok(AsyncFd::register_with_interest(fd, Interest::READABLE | Interest::WRITABLE)?) }
 }
 
 /// Sets the size of a terminal.

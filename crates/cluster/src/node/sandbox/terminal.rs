@@ -27,8 +27,7 @@ impl Terminal {
             fcntl(side, FcntlArg::F_SETFD(nix::fcntl::FdFlag::FD_CLOEXEC))?;
         }
         fcntl(&pair.master, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
-        let master = AsyncFd::register_with_interest(pair.master, Interest::READABLE | Interest::WRITABLE)?;
-        Ok((Self(Arc::new(master)), pair.slave))
+        Ok((Self(Arc::new(child::register(pair.master)?)), pair.slave))
     }
 
     /// What the program wrote. `None` when nobody has the terminal open any more.
