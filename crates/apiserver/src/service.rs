@@ -7,11 +7,18 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use futures::StreamExt as _;
 use http::{Request, Response};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use pilothouse_value::Status;
 
 use crate::body::Body;
+use crate::negotiate::Format;
 use crate::pipeline::{self, Origin};
+use crate::render;
 use crate::state::State;
+use crate::streaming;
 use crate::user::User;
 
 /// Serves HTTP requests as one user. Authentication is skipped, authorization is not.
@@ -42,7 +49,27 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let answer = pipeline::handle(self.state.clone(), Origin::Inside(self.user.clone()), request);
+        let (state, user) = (self.state.clone(), self.user.clone());
+        if streaming::wants_upgrade(request.headers()) {
+            // The client will wait for a connection after `101`, so it gets a real one, in memory.
+            let (head, _) = request.into_parts();
+            let serve = move |request| pipeline::handle(state.clone(), Origin::Inside(user.clone()), request);
+            return Box::pin(async move { Ok(upgraded(streaming::in_process(head, serve).await)) });
+        }
+        let answer = pipeline::handle(state, Origin::Inside(user), request);
         Box::pin(async move { Ok(answer.await) })
+    }
+}
+
+fn upgraded(answer: Result<Response<Incoming>, hyper::Error>) -> Response<Body> {
+    match answer {
+        Ok(response) => response.map(|body| {
+            let parts = body.into_data_stream();
+            Body::stream(parts.filter_map(|part| std::future::ready(part.ok())))
+        }),
+        Err(error) => {
+            let status = Status::internal(format!("connecting in the process: {error}"));
+            render::failure(&status, Format::Json)
+        }
     }
 }
