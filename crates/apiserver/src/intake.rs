@@ -3,7 +3,7 @@
 //! This stage decodes JSON, YAML and protobuf, checks that the document is what the endpoint is for, removes fields that the
 //! schema does not know (and says so, as `fieldValidation` wants), and fills in defaults.
 
-use pilothouse_schema::proto;
+use pilothouse_schema::{builtin, proto};
 use pilothouse_value::{Gvk, Status, Value, field, object, parse};
 
 use crate::kinds;
@@ -23,6 +23,35 @@ pub(crate) struct Incoming {
 impl From<Value> for Incoming {
     fn from(value: Value) -> Incoming {
         Incoming { value, duplicates: Vec::new() }
+    }
+}
+
+/// Decodes a body that is to be an object of this kind.
+///
+/// # Errors
+/// 400 if it is not what the encoding says, or no object.
+pub(crate) fn decode_object(encoding: Encoding, bytes: &[u8], kind: &str) -> Result<Incoming, Status> {
+    match decode(encoding, bytes) {
+        Ok(incoming) if incoming.value.as_object().is_some() || incoming.value.is_null() => Ok(incoming),
+        Ok(incoming) => {
+            // Go's names of JSON's types.
+            let found = match incoming.value.kind_name() {
+                "boolean" => "bool",
+                "integer" => "number",
+                other => other,
+            };
+            let why = format!(
+                "json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string \
+                 \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
+            );
+            Err(unreadable(kind, &why, bytes))
+        }
+        Err(status) if encoding == Encoding::Json => {
+            let why =
+                if status.message.contains("EOF") { "unexpected end of JSON input" } else { &status.message };
+            Err(unreadable(kind, why, bytes))
+        }
+        Err(status) => Err(status),
     }
 }
 
@@ -94,6 +123,19 @@ pub(crate) fn check_kind(gvk: &Gvk, value: &mut Value) -> Result<(), Status> {
         value.set(&["apiVersion"], gvk.api_version());
     }
     let expected = gvk.api_version();
+    let given = Gvk::of(value).unwrap_or_default();
+    let built_in = builtin::type_name(gvk).is_some();
+    if built_in && (api_version != expected || kind != gvk.kind) && builtin::type_name(&given).is_none() {
+        return Err(Status::bad_request(format!(
+            "{} in version {} cannot be handled as a {}: no kind {} is registered for version {} in scheme \
+             \"pkg/runtime/scheme.go:111\"",
+            given.kind,
+            field::quote(&given.version),
+            gvk.kind,
+            field::quote(&given.kind),
+            field::quote(&given.api_version()),
+        )));
+    }
     if !api_version.is_empty() && api_version != expected {
         return Err(Status::bad_request(format!(
             "the API version in the data ({api_version}) does not match the expected API version ({expected})"
@@ -105,11 +147,40 @@ pub(crate) fn check_kind(gvk: &Gvk, value: &mut Value) -> Result<(), Status> {
             field::quote(&gvk.version),
             gvk.kind,
             gvk.version,
-            gvk.version,
+            internal_package(&gvk.group),
             gvk.kind
         )));
     }
     Ok(())
+}
+
+/// The name of the Go package that messages name a group by.
+fn internal_package(group: &str) -> &str {
+    group.split('.').next().filter(|name| !name.is_empty()).unwrap_or("core")
+}
+
+/// 400 for a body that is no document at all.
+fn unreadable(kind: &str, why: &str, bytes: &[u8]) -> Status {
+    Status::bad_request(format!(
+        "the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse error: \
+         {why} ({})",
+        summary(bytes)
+    ))
+}
+
+/// A piece of a body for an error: text if it looks like JSON, else hexadecimal.
+fn summary(bytes: &[u8]) -> String {
+    const LONGEST: usize = 30;
+    let cut = bytes.get(..bytes.len().min(LONGEST)).unwrap_or_default();
+    let more = if bytes.len() > LONGEST { " ..." } else { "" };
+    match bytes.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => format!("{}{more}", String::from_utf8_lossy(cut)),
+        Some(_) => {
+            let digits: String = cut.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{digits}{more}")
+        }
+    }
 }
 
 /// Metadata is the same for all kinds, whatever a definition says of it.

@@ -5,6 +5,7 @@ use pilothouse_value::field::{self, Path};
 use pilothouse_value::{Gvk, Status, Value};
 
 use crate::crd;
+use crate::metadata;
 use crate::resource::Resource;
 
 /// Removes what the schema does not know. Returns the paths of what was removed.
@@ -38,7 +39,7 @@ pub(crate) fn validate(resource: &Resource, new: &Value, old: Option<&Value>) ->
         return definition::validate(new, old);
     }
     if resource.is_built_in() {
-        return Vec::new();
+        return metadata::validate_finalizers(new);
     }
     schema::validate(resource.schema(), new, old, &Path::root())
 }

@@ -81,6 +81,21 @@ pub(crate) fn validate(value: &Value, namespaced: bool, rule: NameRule) -> Vec<f
     errors
 }
 
+/// Checks the finalizers of an object of a built-in kind: they are qualified, or among those that the system knows.
+pub(crate) fn validate_finalizers(value: &Value) -> Vec<field::Error> {
+    let path = Path::new("metadata").child("finalizers");
+    object::finalizers(value)
+        .enumerate()
+        .filter(|(_, own)| {
+            !own.contains('/') && !matches!(*own, "kubernetes" | "orphan" | "foregroundDeletion")
+        })
+        .map(|(index, own)| {
+            let why = "name is neither a standard finalizer name nor is it fully qualified";
+            field::Error::invalid(&path.index(index), own, why)
+        })
+        .collect()
+}
+
 /// Checks what an update may not do to metadata.
 pub(crate) fn validate_update(new: &Value, old: &Value) -> Vec<field::Error> {
     let mut errors = Vec::new();
@@ -141,7 +156,7 @@ fn owners(value: &Value, path: &Path, errors: &mut Vec<field::Error>) {
         }
         for key in ["kind", "name", "uid"] {
             if owner.str_at(&[key]).unwrap_or_default().is_empty() {
-                errors.push(field::Error::invalid(&at.child(key), "", format!("{key} must not be empty")));
+                errors.push(field::Error::required(&at.child(key), "must not be empty"));
             }
         }
         if api_version == "v1" && object::kind(owner) == "Event" {

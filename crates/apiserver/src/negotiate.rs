@@ -4,6 +4,7 @@
 //! every client that sends protobuf also accepts JSON.
 
 use pilothouse_value::Status;
+use pilothouse_value::status::Details;
 
 /// How an answer is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,16 +113,22 @@ pub(crate) fn accept(header: Option<&str>, tables: bool) -> Result<Accepted, Sta
     if header.trim().is_empty() || header == "*/*" || header == "application/json" {
         return Ok(Accepted::default());
     }
+    let mut known = false;
     for clause in clauses(header) {
         let format = match clause.name.as_str() {
             "application/json" | "application/*" | "*/*" => Format::Json,
             "application/yaml" => Format::Yaml,
             _ => continue,
         };
+        known = true;
         let Some(transform) = transform(&clause, tables) else { continue };
         return Ok(Accepted { format, transform });
     }
-    Err(Status::not_acceptable(&["application/json", "application/yaml"]))
+    if known {
+        return Err(Status::not_acceptable(&["application/json", "application/yaml"]));
+    }
+    let message = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml";
+    Err(Status::new(406, "NotAcceptable", message).with_details(Details::default()))
 }
 
 /// The transform that a clause asks for; `None` if it is one that is not served.

@@ -140,7 +140,7 @@ impl ListOptions {
                 ));
             }
             if !matches!(rule, "Exact" | "NotOlderThan") {
-                errors.push(field::Error::unsupported(&match_path, rule, ["Exact", "NotOlderThan"]));
+                errors.push(field::Error::unsupported(&match_path, rule, ["Exact", "NotOlderThan", ""]));
             }
             if rule == "Exact" && self.resource_version.as_deref() == Some("0") {
                 errors.push(field::Error::forbidden(
@@ -228,7 +228,7 @@ impl WriteOptions {
                 errors.push(field::Error::unsupported(
                     &Path::new("fieldValidation"),
                     other,
-                    ["Ignore", "Strict", "Warn", ""],
+                    ["", "Ignore", "Strict", "Warn"],
                 ));
                 FieldValidation::Warn
             }
@@ -293,7 +293,7 @@ impl DeleteOptions {
                 errors.push(field::Error::unsupported(
                     &path,
                     other,
-                    ["Background", "Foreground", "Orphan", "nil"],
+                    ["Foreground", "Background", "Orphan", "nil"],
                 ));
                 None
             }
@@ -323,15 +323,11 @@ pub(crate) fn manager(option: Option<&str>, user_agent: Option<&str>) -> String 
 }
 
 fn dry_run<'a>(values: impl Iterator<Item = &'a str>, errors: &mut Vec<field::Error>) -> bool {
-    let mut dry = false;
-    for value in values.filter(|value| !value.is_empty()) {
-        if value == "All" {
-            dry = true;
-        } else {
-            errors.push(field::Error::unsupported(&Path::new("dryRun"), value, ["All"]));
-        }
+    let values: Vec<&str> = values.filter(|value| !value.is_empty()).collect();
+    if values.iter().any(|value| *value != "All") {
+        errors.push(field::Error::unsupported(&Path::new("dryRun"), values.clone(), ["All"]));
     }
-    dry
+    !values.is_empty()
 }
 
 fn check_manager(manager: &str, errors: &mut Vec<field::Error>) {

@@ -52,7 +52,7 @@ pub(crate) fn serve<B>(
             let server = format!("https://{}", host.or_else(|| header(header::HOST)).unwrap_or_default());
             Ok(render::value(200, &tokens::openid_configuration(&server), format))
         }
-        _ => Err(Status::no_such_path()),
+        _ => Ok(render::no_such_page()),
     }
 }
 

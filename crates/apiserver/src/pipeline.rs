@@ -12,7 +12,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::FutureExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
+use pilothouse_schema::builtin;
 use pilothouse_schema::table::Include;
+use pilothouse_value::status::Details;
 use pilothouse_value::{Status, Value};
 use rustls_pki_types::CertificateDer;
 
@@ -101,8 +103,10 @@ where
     let Some(path) = &info.resource else {
         return paths::serve(&state, &request, &query);
     };
-    let resource =
-        state.registry.get(&path.group, &path.version, &path.resource).ok_or_else(Status::no_such_path)?;
+    let Some(resource) = state.registry.get(&path.group, &path.version, &path.resource) else {
+        let known = builtin::resources().iter().any(|resource| resource.group == path.group);
+        return if known { Err(Status::no_such_path()) } else { Ok(render::no_such_page()) };
+    };
     let target = target(&resource, path, &info.verb)?;
     if let Some(deprecation) = resource.custom.as_ref().and_then(|custom| custom.deprecation.as_deref()) {
         context.warn(deprecation);
@@ -149,7 +153,7 @@ fn timeout(query: &Query) -> Result<Duration, Status> {
     let Some(text) = query.filled("timeout") else { return Ok(TIMEOUT) };
     let duration = crate::duration::parse(text).ok_or_else(|| {
         Status::bad_request(format!(
-            "invalid timeout specified in the request URL - error: time: invalid duration {text:?}"
+            "invalid timeout specified in the request URL - time: invalid duration {text:?}"
         ))
     })?;
     Ok(if duration.is_zero() { TIMEOUT } else { duration.min(TIMEOUT) })
@@ -212,6 +216,7 @@ fn target(resource: &Arc<Resource>, path: &ResourcePath, verb: &str) -> Result<T
 /// 405 for a path that is not served with this method.
 fn wrong_method() -> Status {
     Status::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+        .with_details(Details::default())
 }
 
 /// One call of a verb over HTTP.
@@ -251,6 +256,18 @@ impl Call<'_> {
         render::object(code, own_kind.then_some(&*self.target.resource), document, self.style)
     }
 
+    /// Reads a body that is an object.
+    async fn document<B>(&self, request: Request<B>) -> Result<Incoming, Status>
+    where
+        B: http_body::Body + Send,
+        B::Data: Into<Bytes> + Send,
+        B::Error: std::fmt::Display,
+    {
+        let encoding = negotiate::content_type(text(request.headers(), header::CONTENT_TYPE))?;
+        let bytes = body::read(request.into_body()).await?;
+        intake::decode_object(encoding, &bytes, &self.target.resource.kind)
+    }
+
     async fn get(&self) -> Result<Response<Body>, Status> {
         let document = match self.target.subresource.as_deref() {
             Some("scale") => scale::get(self.context, self.target)?,
@@ -284,7 +301,7 @@ impl Call<'_> {
         B::Error: std::fmt::Display,
     {
         let options = WriteOptions::parse(self.query, "CreateOptions", false)?;
-        let incoming = document(request).await?;
+        let incoming = self.document(request).await?;
         let document = if self.target.subresource.is_some() || !self.target.resource.has_verb("get") {
             subresources::create(self.context, self.target, incoming, &options)?
         } else {
@@ -300,7 +317,7 @@ impl Call<'_> {
         B::Error: std::fmt::Display,
     {
         let options = WriteOptions::parse(self.query, "UpdateOptions", false)?;
-        let incoming = document(request).await?;
+        let incoming = self.document(request).await?;
         let changed = match self.target.subresource.as_deref() {
             Some("scale") => scale::update(self.context, self.target, incoming, &options)?,
             _ => update::update(self.context, self.target, incoming, &options)?,
@@ -366,18 +383,6 @@ fn read_patch(encoding: negotiate::Encoding, bytes: &[u8]) -> Result<Incoming, S
             .map_err(|status| Status::bad_request(format!("error decoding YAML: {}", status.message)));
     }
     intake::decode(encoding, bytes)
-}
-
-/// Reads a body that is an object.
-async fn document<B>(request: Request<B>) -> Result<Incoming, Status>
-where
-    B: http_body::Body + Send,
-    B::Data: Into<Bytes> + Send,
-    B::Error: std::fmt::Display,
-{
-    let encoding = negotiate::content_type(text(request.headers(), header::CONTENT_TYPE))?;
-    let bytes = body::read(request.into_body()).await?;
-    intake::decode(encoding, &bytes)
 }
 
 /// Reads the options of a deletion from the body, or else from the query.

@@ -182,6 +182,11 @@ fn transform(resource: &Resource, document: &Document, style: Style, columns: bo
     }
 }
 
+/// 404 for a path that nobody knows.
+pub(crate) fn no_such_page() -> Response<Body> {
+    response(404, "text/plain; charset=utf-8", Body::full("404 page not found\n"))
+}
+
 /// An object's metadata alone.
 fn partial(value: &Value, api_version: &str) -> Value {
     let mut partial = Value::object();

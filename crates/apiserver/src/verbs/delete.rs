@@ -153,8 +153,11 @@ fn last_state(current: &Value, marked: &Value) -> Value {
 }
 
 fn check_preconditions(target: &Target, options: &DeleteOptions, current: &Value) -> Result<(), Status> {
+    // Upstream names the kind here, and not the resource.
+    let conflict =
+        |why: &str| Status::conflict(&target.resource.group, &target.resource.kind, &target.name, why);
     if let Some(uid) = options.uid.as_deref().filter(|uid| *uid != object::uid(current)) {
-        return Err(target.conflict(&format!(
+        return Err(conflict(&format!(
             "the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been \
              deleted and then recreated",
             object::uid(current)
@@ -162,7 +165,7 @@ fn check_preconditions(target: &Target, options: &DeleteOptions, current: &Value
     }
     let version = object::resource_version(current);
     if let Some(wanted) = options.resource_version.as_deref().filter(|wanted| *wanted != version) {
-        return Err(target.conflict(&format!(
+        return Err(conflict(&format!(
             "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record \
              ({version}). The object might have been modified"
         )));

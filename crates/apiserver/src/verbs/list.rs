@@ -161,7 +161,8 @@ fn token(version: i64, key: &str) -> String {
 }
 
 fn read_token(text: &str) -> Result<(i64, String), Status> {
-    let invalid = |why: &str| Status::bad_request(format!("continue key is not valid: {why}"));
+    let invalid =
+        |why: &str| Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
     let bytes =
         URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).map_err(|error| invalid(&error.to_string()))?;
     let document = parse::json(&bytes).map_err(|error| invalid(&error.to_string()))?.value;

@@ -2,7 +2,8 @@
 
 use pilothouse_merge::{json_patch, managed, merge_patch, strategic};
 use pilothouse_value::field::{self, Path};
-use pilothouse_value::{Status, Value, object};
+use pilothouse_value::status::Details;
+use pilothouse_value::{Gvk, Status, Value, object};
 
 use crate::intake::{self, Incoming};
 use crate::options::{FieldValidation, WriteOptions};
@@ -36,13 +37,16 @@ impl PatchKind {
             "application/merge-patch+json" => PatchKind::Merge,
             "application/strategic-merge-patch+json" if resource.is_built_in() => PatchKind::Strategic,
             "application/apply-patch+yaml" => PatchKind::Apply,
+            _ if resource.is_built_in() => {
+                let status = Status::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");
+                return Err(status.with_details(Details::default()));
+            }
             _ => {
-                let mut accepted = vec!["application/json-patch+json", "application/merge-patch+json"];
-                if resource.is_built_in() {
-                    accepted.push("application/strategic-merge-patch+json");
-                }
-                accepted.push("application/apply-patch+yaml");
-                return Err(Status::unsupported_media_type(&accepted));
+                return Err(Status::unsupported_media_type(&[
+                    "application/json-patch+json",
+                    "application/merge-patch+json",
+                    "application/apply-patch+yaml",
+                ]));
             }
         };
         Ok(kind)
@@ -109,17 +113,19 @@ fn read_patched(
     let resource = &target.resource;
     let strict = validation == FieldValidation::Strict;
     let warnings = if strict { FieldValidation::Strict } else { validation };
+    let text = patched.to_json();
     let document = Incoming { value: patched, duplicates: incoming.duplicates.clone() };
     let read = intake::read(context, resource, document, warnings).map_err(|status| {
         // What is wrong with the outcome of a patch is told as a fault of the patch.
-        match status.message.split_once("strict decoding error: ") {
-            Some((_, complaints)) if strict => target.invalid(&[field::Error::invalid(
-                &Path::new("patch"),
-                incoming.value.to_json(),
-                format!("strict decoding error: {complaints}"),
-            )]),
-            _ => status,
+        let why = match status.message.split_once("cannot be handled as a ") {
+            Some((_, why)) => why.split_once(": ").map_or(why, |(_, why)| why),
+            None => return status,
+        };
+        if !strict && why.starts_with("strict decoding error") {
+            return status;
         }
+        let error = field::Error::invalid(&Path::new("patch"), text.as_str(), why);
+        Status::invalid("", "", "", &[error])
     })?;
     if object::name(&read) != object::name(current) {
         return Err(Status::bad_request(format!(
@@ -149,11 +155,11 @@ fn apply(
         let complaints = intake::complaints(Vec::new(), incoming.duplicates).join(", ");
         return Err(Status::bad_request(format!("error strict decoding patch: {complaints}")));
     }
-    let kind = object::kind(&applied);
-    if !kind.is_empty() && kind != resource.kind {
+    let given = Gvk::of(&applied).unwrap_or_default();
+    if given.kind != resource.kind || (resource.is_built_in() && given != resource.gvk()) {
         return Err(Status::bad_request(format!(
-            "the kind of the applied object ({kind}) does not match the kind of the endpoint ({})",
-            resource.kind
+            "invalid object type: {}/{}, Kind={}",
+            given.group, given.version, given.kind
         )));
     }
     let name = object::name(&applied);
@@ -164,8 +170,10 @@ fn apply(
         )));
     }
     applied.set(&["metadata", "name"], target.name.as_str());
-    if resource.namespaced {
-        create::set_namespace(target, &mut applied)?;
+    if object::namespace(&applied).is_some_and(|own| own != target.namespace) {
+        return Err(Status::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
     }
     // What this path does not let its clients set is nobody's by this request.
     match target.subresource.as_deref() {

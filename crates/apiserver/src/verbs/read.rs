@@ -38,12 +38,14 @@ pub(crate) fn parse(version: Option<&str>) -> Result<Option<u64>, Status> {
     match version.parse::<u64>() {
         Ok(0) => Ok(None),
         Ok(version) => Ok(Some(version)),
-        Err(_) => Err(Status::bad_request(format!(
-            "Invalid value: {}: strconv.ParseUint: parsing {}: invalid syntax",
-            pilothouse_value::field::quote(version),
-            pilothouse_value::field::quote(version)
-        ))),
+        Err(_) => Err(Status::bad_request(format!("invalid resource version: {}", no_version(version)))),
     }
+}
+
+/// What is wrong with a version that is no number.
+pub(crate) fn no_version(version: &str) -> String {
+    let quoted = pilothouse_value::field::quote(version);
+    format!("resourceVersion: Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: invalid syntax")
 }
 
 /// Waits a little for a version of the future.

@@ -36,11 +36,16 @@ pub(crate) fn update(
     let resource = &target.resource;
     let mut body = intake::read(context, resource, incoming, options.field_validation)?;
     check_name(target, &mut body)?;
+    let version = object::resource_version(&body).to_owned();
     if metadata::dedup_owners(&mut body) {
         context.warn(
             ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may \
              reject such requests as early as 1.24; please fix your requests",
         );
+    }
+    if !version.is_empty() && version.parse::<u64>().is_err() {
+        let message = format!("strconv.ParseUint: parsing {}: invalid syntax", field::quote(&version));
+        return Err(Status::new(500, "", message));
     }
     let exists = context.state.store.get(&resource.key, &target.namespace, &target.name).is_some();
     if !exists && target.subresource.is_none() && resource.rules.create_on_update {
@@ -50,7 +55,6 @@ pub(crate) fn update(
         let document = create::create_object(context, target, body, options, Tracking::Update)?;
         return Ok(Changed { document, created: true });
     }
-    let version = object::resource_version(&body).to_owned();
     if version.is_empty() && !resource.rules.unconditional_update && exists {
         return Err(target.invalid(&[field::Error::invalid(
             &Path::new("metadata").child("resourceVersion"),
@@ -143,7 +147,11 @@ fn try_change(
     let uid = object::uid(&new);
     if !uid.is_empty() && uid != object::uid(current) {
         return Err(target.conflict(&format!(
-            "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+            "StorageError: invalid object, Code: 4, Key: /registry/{}/{}{}, ResourceVersion: 0, AdditionalErrorMsg: \
+             Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+            resource.plural,
+            if target.namespace.is_empty() { String::new() } else { format!("{}/", target.namespace) },
+            target.name,
             object::uid(current)
         )));
     }

@@ -82,7 +82,9 @@ pub(crate) async fn watch(
     let resource = &target.resource;
     let selection =
         Selection::parse(resource, options.label_selector.as_deref(), options.field_selector.as_deref())?;
-    let version = read::parse(options.resource_version.as_deref())?;
+    let version = read::parse(options.resource_version.as_deref()).map_err(|_| {
+        Status::new(500, "", read::no_version(options.resource_version.as_deref().unwrap_or_default()))
+    })?;
     let jitter = Duration::from_millis(u64::from(uuid::Uuid::new_v4().as_bytes()[0]) * 7000);
     let deadline = Instant::now() + options.timeout.unwrap_or(SHORTEST + jitter);
     let mut watch = Watch {

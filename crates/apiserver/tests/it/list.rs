@@ -129,7 +129,11 @@ async fn a_broken_token_is_refused() {
     let api = Api::start();
     let answer = api.get("/api/v1/pods?limit=1&continue=nonsense").await;
     assert_eq!(answer.code, 400);
-    assert!(answer.message().starts_with("continue key is not valid"), "{}", answer.message());
+    assert!(
+        answer.message().starts_with("invalid continue token: continue key is not valid"),
+        "{}",
+        answer.message()
+    );
 }
 
 #[tokio::test]

@@ -144,6 +144,6 @@ async fn dry_run_stores_nothing() {
     assert_eq!(refused.code, 422);
     assert_eq!(
         refused.message(),
-        "CreateOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: \"Some\": supported values: \"All\""
+        "CreateOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: [\"Some\"]: supported values: \"All\""
     );
 }

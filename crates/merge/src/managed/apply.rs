@@ -152,9 +152,10 @@ fn unfit(applied: &Value, problems: &[String]) -> ApplyError {
         many => format!("errors:\n  {}", many.join("\n  ")),
     };
     ApplyError::Unreadable(format!(
-        "failed to create typed patch object ({}/{}; {}, Kind={}): {problems}",
+        "failed to create typed patch object ({}/{}; {}{}, Kind={}): {problems}",
         object::namespace(applied).unwrap_or_default(),
         object::name(applied),
+        if object::api_version(applied).contains('/') { "" } else { "/" },
         object::api_version(applied),
         object::kind(applied),
     ))
