@@ -52,15 +52,19 @@ pub(crate) fn serve(
             json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
         }
         ["apis", name] => {
-            let (name, versions) =
-                groups(&table).into_iter().find(|(own, _)| own == name).ok_or_else(Status::no_such_path)?;
+            let Some((name, versions)) = groups(&table).into_iter().find(|(own, _)| own == name) else {
+                return Ok(render::no_such_page());
+            };
             let mut document = group(&name, &versions);
             document.set(&["kind"], "APIGroup");
             document.set(&["apiVersion"], "v1");
             document
         }
         ["api", version] => resources(&table, "", version).ok_or_else(Status::no_such_path)?,
-        ["apis", group, version] => resources(&table, group, version).ok_or_else(Status::no_such_path)?,
+        ["apis", group, version] => match resources(&table, group, version) {
+            Some(document) => document,
+            None => return Ok(render::no_such_page()),
+        },
         _ => return Err(Status::no_such_path()),
     };
     // People and old clients ask for YAML too; protobuf is asked for together with JSON.
@@ -163,7 +167,7 @@ fn resources(table: &Table, group: &str, version: &str) -> Option<Value> {
             "singularName": resource.singular.as_str(),
             "namespaced": resource.namespaced,
             "kind": resource.kind.as_str(),
-            "verbs": sorted(&resource.verbs),
+            "verbs": resource.verbs.clone(),
         });
         if !resource.short_names.is_empty() {
             row.set(&["shortNames"], resource.short_names.clone());
@@ -181,7 +185,7 @@ fn resources(table: &Table, group: &str, version: &str) -> Option<Value> {
                 "singularName": "",
                 "namespaced": resource.namespaced,
                 "kind": sub.kind.as_str(),
-                "verbs": sorted(&sub.verbs),
+                "verbs": sub.verbs.clone(),
             });
             if sub.group != resource.group || sub.version != resource.version {
                 row.set(&["group"], sub.group.as_str());
@@ -199,12 +203,6 @@ fn resources(table: &Table, group: &str, version: &str) -> Option<Value> {
     }
     list.set(&["resources"], rows);
     Some(list)
-}
-
-fn sorted(verbs: &[String]) -> Vec<String> {
-    let mut verbs = verbs.to_vec();
-    verbs.sort();
-    verbs
 }
 
 fn storage_hash(resource: &Resource) -> Option<String> {
@@ -268,7 +266,7 @@ fn discovered(table: &Table, group: &str, version: &str) -> Value {
                 "responseKind": kind(&resource.group, &resource.version, &resource.kind),
                 "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
                 "singularResource": resource.singular.as_str(),
-                "verbs": sorted(&resource.verbs),
+                "verbs": resource.verbs.clone(),
             });
             if !resource.short_names.is_empty() {
                 row.set(&["shortNames"], resource.short_names.clone());
@@ -283,7 +281,7 @@ fn discovered(table: &Table, group: &str, version: &str) -> Value {
                     json!({
                         "subresource": sub.name.as_str(),
                         "responseKind": kind(&sub.group, &sub.version, &sub.kind),
-                        "verbs": sorted(&sub.verbs),
+                        "verbs": sub.verbs.clone(),
                     })
                 })
                 .collect();

@@ -26,13 +26,29 @@ impl From<Value> for Incoming {
     }
 }
 
-/// Decodes a body that is to be an object of this kind.
+/// Decodes a body that is to be an object of this resource.
 ///
 /// # Errors
 /// 400 if it is not what the encoding says, or no object.
-pub(crate) fn decode_object(encoding: Encoding, bytes: &[u8], kind: &str) -> Result<Incoming, Status> {
+pub(crate) fn decode_object(
+    encoding: Encoding,
+    bytes: &[u8],
+    resource: &Resource,
+) -> Result<Incoming, Status> {
+    let kind = resource.kind.as_str();
     match decode(encoding, bytes) {
-        Ok(incoming) if incoming.value.as_object().is_some() || incoming.value.is_null() => Ok(incoming),
+        Ok(incoming) if incoming.value.as_object().is_some() => {
+            // A document of a defined kind says what it is; for built-in ones the path is enough.
+            if resource.custom.is_some() && object::kind(&incoming.value).is_empty() {
+                return Err(Status::bad_request(format!(
+                    "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{}' ({})",
+                    resource.kind,
+                    String::from_utf8_lossy(bytes),
+                    summary(bytes)
+                )));
+            }
+            Ok(incoming)
+        }
         Ok(incoming) => {
             // Go's names of JSON's types.
             let found = match incoming.value.kind_name() {
@@ -141,6 +157,11 @@ pub(crate) fn check_kind(gvk: &Gvk, value: &mut Value) -> Result<(), Status> {
             "the API version in the data ({api_version}) does not match the expected API version ({expected})"
         )));
     }
+    if !kind.is_empty() && kind != gvk.kind && !built_in {
+        let why = format!("must be {}", gvk.kind);
+        let error = field::Error::invalid(&field::Path::new("kind"), kind.as_str(), why);
+        return Err(Status::invalid(&given.group, &kind, object::name(value), &[error]));
+    }
     if !kind.is_empty() && kind != gvk.kind {
         return Err(Status::bad_request(format!(
             "{kind} in version {} cannot be handled as a {}: converting ({}.{kind}) to ({}.{}): unknown conversion",
@@ -186,13 +207,15 @@ fn summary(bytes: &[u8]) -> String {
 /// Metadata is the same for all kinds, whatever a definition says of it.
 fn read_metadata(gvk: &Gvk, value: &mut Value) -> Result<(), Status> {
     let Some(metadata) = value.take(&["metadata"]) else { return Ok(()) };
-    // PartialObjectMetadata is metadata and nothing else.
-    let partial = Gvk::new("meta.k8s.io", "v1", "PartialObjectMetadata");
+    // Any built-in kind reads metadata; this one has nothing that it must have.
+    let any = Gvk::new("", "v1", "ConfigMap");
     let mut holder = Value::object();
     holder.set(&["metadata"], metadata);
-    pilothouse_schema::builtin::decode(&partial, &mut holder).map_err(|error| {
+    builtin::decode(&any, &mut holder).map_err(|error| {
         let text = error.to_string();
         let why = text.split_once(": ").map_or(text.as_str(), |(_, why)| why);
+        // Upstream reads metadata by itself, so its messages do not begin at the object.
+        let why = why.replace("ObjectMeta.metadata.", "ObjectMeta.");
         Status::bad_request(format!(
             "{} in version {} cannot be handled as a {}: {why}",
             gvk.kind,

@@ -41,5 +41,11 @@ pub(crate) fn validate(resource: &Resource, new: &Value, old: Option<&Value>) ->
     if resource.is_built_in() {
         return metadata::validate_finalizers(new);
     }
-    schema::validate(resource.schema(), new, old, &Path::root())
+    let mut errors = schema::validate(resource.schema(), new, old, &Path::root());
+    if let Some(custom) = resource.custom.as_ref().filter(|custom| custom.scale.is_some()) {
+        let version = custom.version();
+        let scale = version.at(&["subresources", "scale"]);
+        errors.extend(scale.map(|scale| definition::validate_scale(scale, new, false)).unwrap_or_default());
+    }
+    errors
 }

@@ -265,7 +265,7 @@ impl Call<'_> {
     {
         let encoding = negotiate::content_type(text(request.headers(), header::CONTENT_TYPE))?;
         let bytes = body::read(request.into_body()).await?;
-        intake::decode_object(encoding, &bytes, &self.target.resource.kind)
+        intake::decode_object(encoding, &bytes, &self.target.resource)
     }
 
     async fn get(&self) -> Result<Response<Body>, Status> {

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use parking_lot::MutexGuard;
+use pilothouse_merge::managed::{self, Manager};
 use pilothouse_schema::crd::storage_version;
 use pilothouse_store::{Change, Object};
 use pilothouse_value::{Value, object};
@@ -125,6 +126,15 @@ fn change(state: &State, name: &str, mut make: impl FnMut(&mut Value) -> bool) -
         let mut definition = Value::clone(stored.value());
         if !make(&mut definition) {
             return Some(stored);
+        }
+        if let Some(resource) = state.registry.get(crd::GROUP, "v1", crd::PLURAL) {
+            let manager = Manager {
+                name: "kube-apiserver",
+                api_version: "apiextensions.k8s.io/v1",
+                subresource: "status",
+                time: state.clock.now(),
+            };
+            managed::track(Some(stored.value()), &mut definition, resource.schema(), &manager);
         }
         let mut build = |revision: u64| {
             definition.set(&["metadata", "resourceVersion"], revision.to_string());

@@ -91,8 +91,12 @@ fn try_delete(
     if !marked {
         let until = now.plus(Duration::from_secs(grace.unsigned_abs()));
         new.set(&["metadata", "deletionTimestamp"], until.to_string());
-        new.set(&["metadata", "deletionGracePeriodSeconds"], grace);
-        if object::generation(&new) > 0 {
+        // Definitions are marked by code of their own upstream, which does less.
+        let definition = resource.is(crd::GROUP, crd::PLURAL);
+        if !definition {
+            new.set(&["metadata", "deletionGracePeriodSeconds"], grace);
+        }
+        if object::generation(&new) > 0 && !definition {
             new.set(&["metadata", "generation"], object::generation(&new) + 1);
         }
         changed = true;

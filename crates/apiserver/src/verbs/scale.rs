@@ -91,7 +91,7 @@ fn write(
             return Err(target.modified());
         }
         let replicas = scale.i64_at(&["spec", "replicas"]).unwrap_or_default();
-        if replicas < 0 {
+        if replicas < 0 && resource.is_built_in() {
             return Err(Status::invalid(
                 "autoscaling",
                 "Scale",

@@ -56,11 +56,9 @@ pub(crate) fn update(
         return Ok(Changed { document, created: true });
     }
     if version.is_empty() && !resource.rules.unconditional_update && exists {
-        return Err(target.invalid(&[field::Error::invalid(
-            &Path::new("metadata").child("resourceVersion"),
-            0,
-            "must be specified for an update",
-        )]));
+        let path = Path::new("metadata").child("resourceVersion");
+        let error = field::Error::invalid(&path, 0, "must be specified for an update");
+        return Err(Status::invalid(&resource.group, &resource.plural, &target.name, &[error]));
     }
     let document = change(context, target, options, &version, Tracking::Update, |_| Ok(body.clone()))?;
     Ok(Changed { document, created: false })

@@ -9,9 +9,11 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 #[tokio::test]
 async fn an_unknown_path_is_not_found() {
     let api = Api::start();
-    for path in
-        ["/nothing", "/apis/nothing/v1/things", "/api/v1/things", "/api/v1/namespaces/default/pods/p/nothing"]
-    {
+    for path in ["/nothing", "/apis/nothing/v1/things"] {
+        let answer = api.get(path).await;
+        assert_eq!((answer.code, answer.text.as_str()), (404, "404 page not found\n"), "{path}");
+    }
+    for path in ["/api/v1/things", "/apis/apps/v2/things", "/api/v1/namespaces/default/pods/p/nothing"] {
         let answer = api.get(path).await;
         assert_eq!(answer.code, 404, "{path}");
         assert_eq!(answer.message(), "the server could not find the requested resource", "{path}");
@@ -89,9 +91,16 @@ async fn another_kind_is_refused() {
     assert_eq!(answer.code, 400);
     assert_eq!(
         answer.message(),
-        "the API version in the data (v2) does not match the expected API version (v1)"
+        "ConfigMap in version \"v2\" cannot be handled as a ConfigMap: no kind \"ConfigMap\" is registered for version \
+         \"v2\" in scheme \"pkg/runtime/scheme.go:111\""
     );
-    assert_eq!(api.post(MAPS, &pod("a")).await.code, 400);
+    let answer = api.post(MAPS, &pod("a")).await;
+    assert_eq!(answer.code, 400);
+    assert_eq!(
+        answer.message(),
+        "Pod in version \"v1\" cannot be handled as a ConfigMap: converting (v1.Pod) to (core.ConfigMap): unknown \
+         conversion"
+    );
 }
 
 #[tokio::test]

@@ -129,7 +129,7 @@ async fn a_custom_resource_is_updated_with_a_version_only() {
     assert_eq!(status.code, 422);
     assert_eq!(
         status.message,
-        "Cache.demo.io \"c\" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update"
+        "caches.demo.io \"c\" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update"
     );
 }
 
