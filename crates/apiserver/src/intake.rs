@@ -95,6 +95,8 @@ pub(crate) fn decode(encoding: Encoding, bytes: &[u8]) -> Result<Incoming, Statu
     }
 }
 
+const MANAGED_FIELDS: [&str; 2] = ["metadata", "managedFields"];
+
 /// Makes a decoded document an object of the resource: typed, pruned and defaulted.
 ///
 /// # Errors
@@ -108,11 +110,16 @@ pub(crate) fn read(
     let gvk = resource.gvk();
     let mut value = incoming.value;
     check_kind(&gvk, &mut value)?;
+    let clears_managers = value.at(&MANAGED_FIELDS).and_then(Value::as_array).is_some_and(Vec::is_empty);
     let unknown = kinds::prune(resource, &mut value);
     if resource.is_built_in() {
         kinds::read(&gvk, &mut value)?;
     } else {
         read_metadata(&gvk, &mut value)?;
+    }
+    if clears_managers {
+        // Elsewhere an empty list is as good as none; here it is what clears the managers.
+        value.set(&MANAGED_FIELDS, Value::Array(Vec::new()));
     }
     complain(context, &gvk, unknown, incoming.duplicates, validation)?;
     kinds::default(resource, &mut value);

@@ -147,3 +147,14 @@ async fn dry_run_stores_nothing() {
         "CreateOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: [\"Some\"]: supported values: \"All\""
     );
 }
+
+#[tokio::test]
+async fn an_empty_list_of_managers_clears_them() {
+    let api = Api::start();
+    let made = api.client.create(&config_maps(), Some("default"), config_map("a")).await.unwrap();
+    assert_eq!(made.items_at(&["metadata", "managedFields"]).len(), 1);
+    let mut cleared = made;
+    cleared.set(&["metadata", "managedFields"], json!([]));
+    let answer = api.put(MAP, &cleared).await;
+    assert_eq!(answer.json().at(&["metadata", "managedFields"]), None, "{}", answer.text);
+}
