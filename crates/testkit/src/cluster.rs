@@ -15,6 +15,7 @@ use crate::diff::missing;
 use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::operator::Operator;
+use crate::record::{Fault, Faults};
 use crate::wait::{Wait, decode};
 
 /// How long a test waits for a state, on its own clock.
@@ -29,11 +30,16 @@ const MANAGER: &str = "test";
 pub struct Cluster {
     environment: Arc<Environment>,
     limit: Duration,
+    faults: Faults,
 }
 
 impl Cluster {
     pub(crate) async fn start(options: &Options) -> Result<Self> {
-        Ok(Self { environment: Arc::new(Environment::start(options).await?), limit: LIMIT })
+        Ok(Self {
+            environment: Arc::new(Environment::start(options).await?),
+            limit: LIMIT,
+            faults: Faults::default(),
+        })
     }
 
     pub(crate) async fn stop(&self) {
@@ -199,6 +205,15 @@ impl Cluster {
     /// When its caches are not filled in time, or a controller does not start.
     pub async fn operate(&self, build: impl FnOnce(Manager) -> Manager) -> Result<Operator> {
         Operator::start(self, build).await
+    }
+
+    /// Makes requests of operators fail that are started by this cluster, from now on.
+    pub fn inject(&self, fault: Fault) {
+        self.faults.add(fault);
+    }
+
+    pub(crate) fn faults(&self) -> Faults {
+        self.faults.clone()
     }
 
     /// Lets time pass on the test's clock, and everything happen that is due in it.

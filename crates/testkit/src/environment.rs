@@ -7,6 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DeleteParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use parking_lot::Mutex;
 use pilothouse_apiserver::{Server, User};
 
 use crate::Options;
@@ -34,7 +35,7 @@ pub(crate) struct Environment {
 
 #[derive(Debug)]
 enum Place {
-    Embedded(Server),
+    Embedded { server: Server, controllers: Mutex<Option<pilothouse_cluster::Cluster>> },
     Existing(Box<Config>),
 }
 
@@ -59,14 +60,25 @@ impl Environment {
 
     /// An API server in this process.
     async fn embedded(options: &Options) -> Result<Self> {
-        let server = Server::builder().start().map_err(|error| Error::Start(error.to_string()))?;
+        let failed = |error: &dyn std::fmt::Display| Error::Start(error.to_string());
+        let server = Server::builder().start().map_err(|error| failed(&error))?;
+        let controllers = if options.controllers {
+            let options = pilothouse_cluster::Options {
+                instant_node: Some(pilothouse_cluster::InstantNode::default()),
+                ..pilothouse_cluster::Options::default()
+            };
+            let cluster = pilothouse_cluster::Cluster::start(&server, options).await;
+            Some(cluster.map_err(|error| failed(&error))?)
+        } else {
+            None
+        };
         let client = local(&server, User::admin());
         Ok(Self {
             client: ClientCell(client),
             namespace: "default".to_owned(),
             paused: !options.real_clock,
             identities: AtomicU64::new(0),
-            place: Place::Embedded(server),
+            place: Place::Embedded { server, controllers: Mutex::new(controllers) },
         })
     }
 
@@ -102,7 +114,13 @@ impl Environment {
     /// Ends everything that the test has started.
     pub(crate) async fn stop(&self) {
         match &self.place {
-            Place::Embedded(server) => server.stop(),
+            Place::Embedded { server, controllers } => {
+                let controllers = controllers.lock().take();
+                if let Some(controllers) = controllers {
+                    controllers.shutdown().await;
+                }
+                server.stop();
+            }
             Place::Existing(_) => {
                 // What cannot be deleted is left to whoever owns the cluster.
                 let _ = Api::<Namespace>::all(self.client())
@@ -132,7 +150,7 @@ impl Environment {
     /// The namespace that operators must keep to, because other tests share the cluster.
     pub(crate) fn confined(&self) -> Option<&str> {
         match self.place {
-            Place::Embedded(_) => None,
+            Place::Embedded { .. } => None,
             Place::Existing(_) => Some(&self.namespace),
         }
     }
@@ -147,7 +165,7 @@ impl Environment {
     pub(crate) fn client_as(&self, identity: &Identity) -> Result<Client> {
         let Identity { namespace, name } = identity;
         match &self.place {
-            Place::Embedded(server) => {
+            Place::Embedded { server, .. } => {
                 let mut user = User::service_account(namespace, name, "");
                 user.groups.push(pilothouse_apiserver::MASTERS.to_owned());
                 Ok(local(server, user))
@@ -164,7 +182,7 @@ impl Environment {
     /// A number that changes with every write to the cluster; on a cluster that others use too, a constant.
     pub(crate) async fn revision(&self) -> Result<u64> {
         match &self.place {
-            Place::Embedded(server) => Ok(server.store().revision()),
+            Place::Embedded { server, .. } => Ok(server.store().revision()),
             Place::Existing(_) => Ok(0),
         }
     }

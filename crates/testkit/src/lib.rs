@@ -38,6 +38,7 @@ pub use crate::diff::diff;
 pub use crate::error::{Error, Result};
 pub use crate::files::{Manifest, assert_manifests, cluster_role};
 pub use crate::operator::Operator;
+pub use crate::record::Fault;
 
 /// What a test asks of its cluster.
 #[derive(Clone, Debug)]

@@ -12,12 +12,15 @@ use crate::cluster::Cluster;
 use crate::environment::Identity;
 use crate::error::{Error, Result};
 use crate::record::Record;
+use crate::wait::wall_clock;
 
 /// How long an operator may take to come to rest, on the test's clock and on the wall clock.
 const LIMIT: Duration = Duration::from_secs(60);
 const WALL_LIMIT: Duration = Duration::from_secs(30);
 /// How often an operator may still answer a change of somebody else before it counts as never quiet.
 const ROUNDS: usize = 10;
+/// An operator that sends one request this often before it rests does not rest.
+const RESTLESS: usize = 100;
 
 /// An operator that runs in the test's process. It stops when the test ends, or by [`Operator::stop`].
 #[derive(Debug)]
@@ -38,10 +41,9 @@ impl Deref for Operator {
 impl Operator {
     pub(crate) async fn start(cluster: &Cluster, build: impl FnOnce(Manager) -> Manager) -> Result<Self> {
         let record = Record::default();
-        // First only to learn the rules: the client of the real one has just those.
         let environment = cluster.environment();
         let identity = environment.new_identity();
-        let client = record.client(environment.client_as(&identity)?);
+        let client = record.client(environment.client_as(&identity)?, cluster.faults());
         let mut manager = build(Manager::new(client));
         if let Some(namespace) = environment.confined() {
             manager = manager.namespace(namespace);
@@ -55,29 +57,27 @@ impl Operator {
     /// # Errors
     /// [`Error::NotIdle`] when that does not come.
     pub async fn rests(&self) -> Result {
-        let started = std::time::Instant::now();
+        let before = self.record.count();
+        let environment = self.cluster.environment();
         let rest = async {
             loop {
                 self.running.idle().await;
-                let revision = self.cluster.environment().revision().await?;
+                let revision = environment.revision().await?;
                 // On a paused clock this ends when nothing else can run: what the last write has caused is done.
-                tokio::time::sleep(Duration::from_millis(if self.cluster.environment().is_paused() {
-                    1
-                } else {
-                    50
-                }))
-                .await;
-                if self.running.is_idle() && self.cluster.environment().revision().await? == revision {
+                let pause = if environment.is_paused() { 1 } else { 50 };
+                tokio::time::sleep(Duration::from_millis(pause)).await;
+                if self.running.is_idle() && environment.revision().await? == revision {
                     return Ok(());
-                }
-                if started.elapsed() > WALL_LIMIT {
-                    return Err(Error::NotIdle(format!("it still works after {} s", WALL_LIMIT.as_secs())));
                 }
             }
         };
-        match tokio::time::timeout(LIMIT, rest).await {
-            Ok(rested) => rested,
-            Err(_) => Err(Error::NotIdle(format!("it still works after {} s", LIMIT.as_secs()))),
+        let not_idle =
+            |limit: Duration| Err(Error::NotIdle(format!("it still works after {} s", limit.as_secs())));
+        tokio::select! {
+            rested = rest => rested,
+            () = self.record.repeats(RESTLESS) => Err(Error::NotQuiet { writes: self.record.since(before) }),
+            () = tokio::time::sleep(LIMIT) => not_idle(LIMIT),
+            () = wall_clock(WALL_LIMIT) => not_idle(WALL_LIMIT),
         }
     }
 
@@ -87,7 +87,7 @@ impl Operator {
     /// # Errors
     /// [`Error::NotIdle`] when it does not rest, [`Error::NotQuiet`] with the requests that it still sends.
     pub async fn is_quiet(&self) -> Result {
-        let mut writes = Vec::new();
+        let mut writes = String::new();
         for _ in 0..ROUNDS {
             self.rests().await?;
             let before = (self.record.count(), self.cluster.environment().revision().await?);
@@ -98,9 +98,7 @@ impl Operator {
             }
             writes = self.record.since(before.0);
         }
-        Err(Error::NotQuiet {
-            writes: writes.iter().map(|write| format!("  {write}")).collect::<Vec<_>>().join("\n"),
-        })
+        Err(Error::NotQuiet { writes })
     }
 
     /// How many writing requests the operator has sent.

@@ -28,6 +28,23 @@ pub(crate) struct Wait<'a> {
     pub(crate) wall_limit: Duration,
 }
 
+/// Ends after this time on the wall clock, which runs even when the test's clock is held: by a thread, which ends with the
+/// future.
+pub(crate) async fn wall_clock(limit: Duration) {
+    let (done, over) = tokio::sync::oneshot::channel::<()>();
+    let (_held, dropped) = std::sync::mpsc::channel::<()>();
+    std::thread::spawn(move || {
+        if dropped.recv_timeout(limit) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            // Nobody listens any more: then nobody waits.
+            let _ = done.send(());
+        }
+    });
+    if over.await.is_err() {
+        // The thread has ended without a word, which it does only when this future is dropped.
+        std::future::pending::<()>().await;
+    }
+}
+
 /// The object's states so far.
 #[derive(Default)]
 struct History {
@@ -43,25 +60,20 @@ impl Wait<'_> {
         explain: impl FnOnce(Option<&Value>) -> String,
     ) -> Result<T> {
         let mut history = History::default();
-        let watched = tokio::time::timeout(self.limit, self.watch(&mut history, &mut done)).await;
-        match watched {
-            Ok(Ok(Some(found))) => Ok(found),
-            Ok(Err(error)) => Err(error),
-            Ok(Ok(None)) | Err(_) => Err(Error::NotEventually {
-                object: self.describe(),
-                limit: self.limit,
-                report: history.report(explain(history.last.as_ref())),
-            }),
-        }
+        let limit = tokio::select! {
+            found = self.watch(&mut history, &mut done) => return found,
+            () = tokio::time::sleep(self.limit) => self.limit,
+            () = wall_clock(self.wall_limit) => self.wall_limit,
+        };
+        let report = history.report(explain(history.last.as_ref()));
+        Err(Error::NotEventually { object: self.describe(), limit, report })
     }
 
-    /// `None` when the wall clock's limit is over.
     async fn watch<T>(
         &self,
         history: &mut History,
         done: &mut impl FnMut(Option<&Value>) -> Option<T>,
-    ) -> Result<Option<T>> {
-        let started = std::time::Instant::now();
+    ) -> Result<T> {
         let parameters =
             WatchParams::default().fields(&format!("metadata.name={}", self.name)).initial_events();
         loop {
@@ -88,10 +100,7 @@ impl Wait<'_> {
                 listed = true;
                 history.add(state);
                 if let Some(found) = done(history.last.as_ref()) {
-                    return Ok(Some(found));
-                }
-                if started.elapsed() > self.wall_limit {
-                    return Ok(None);
+                    return Ok(found);
                 }
             }
         }

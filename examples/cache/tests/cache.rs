@@ -16,7 +16,12 @@ async fn keeps_the_replicas(cluster: Cluster) -> Result {
     cluster.eventually::<Deployment>("a", |d| d.spec.replicas == Some(3)).await?;
     cluster.apply(cache("a", 5)).await?;
     cluster.eventually::<Deployment>("a", |d| d.spec.replicas == Some(5)).await?;
-    operator.is_quiet().await?;
+    cluster
+        .eventually::<Cache>("a", |c| c.status.as_ref().is_some_and(|status| status.is_true("Ready")))
+        .await?;
+    operator.is_quiet().await?; // nothing more is written once the state is reached
+    cluster.delete::<Cache>("a").await?;
+    cluster.gone::<Deployment>("a").await?;
     Ok(())
 }
 

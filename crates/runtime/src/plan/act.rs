@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{DeleteParams, Patch, PatchParams, Preconditions, PropagationPolicy};
-use kube::core::Request;
+use kube::api::{DeleteParams, GetParams, Patch, PatchParams, Preconditions, PropagationPolicy};
+use kube::core::{PartialObjectMeta, Request};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -37,6 +37,11 @@ impl Memory {
 
     fn set(&self, owner: &Key, kind: &Kind, key: &Key, written: Written) {
         self.0.lock().entry(owner.clone()).or_default().insert((kind.clone(), key.clone()), written);
+    }
+
+    fn has(&self, owner: &Key, kind: &Kind, key: &Key) -> bool {
+        let memory = self.0.lock();
+        memory.get(owner).is_some_and(|of_owner| of_owner.contains_key(&(kind.clone(), key.clone())))
     }
 
     /// The owner is gone.
@@ -94,6 +99,9 @@ impl<K: Object> Actor<'_, K> {
                 return Ok(());
             }
         }
+        if live.is_none() && self.memory.has(self.key, kind, key) {
+            self.confirm_owner().await?;
+        }
         tracing::debug!(controller = manager, object = %self.key, %kind, %key, "apply");
         // Forced: what a controller declares as owned has no other master.
         let parameters = PatchParams::apply(manager).force();
@@ -116,6 +124,28 @@ impl<K: Object> Actor<'_, K> {
             }
         }
         Ok(())
+    }
+
+    /// What was there and has vanished may have been collected because its owner is gone, which a cache that is behind does
+    /// not show. Making it again would only be undone, over and over.
+    async fn confirm_owner(&self) -> Result {
+        let kind = Kind::of::<K>();
+        let request = Request::new(kind.path(self.key.namespace()))
+            .get(self.key.name(), &GetParams::default())
+            .map_err(kube::Error::BuildRequest)?;
+        match self.context.client().request::<PartialObjectMeta<K>>(request).await {
+            Ok(owner) if owner.metadata.uid.as_deref() == Some(&self.bounds.owner.uid) => {
+                match owner.metadata.deletion_timestamp {
+                    None => Ok(()),
+                    Some(_) => Err(Error::failed("BeingDeleted", "the object is being deleted")),
+                }
+            }
+            Err(kube::Error::Api(status)) if status.code != 404 => Err(kube::Error::Api(status).into()),
+            Ok(_) | Err(kube::Error::Api(_)) => {
+                Err(Error::failed("Gone", "the object is gone and the cache does not show it yet"))
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     async fn remove(&self, kind: &Kind, key: &Key, uid: &str) -> Result {
