@@ -165,11 +165,7 @@ impl Environment {
     pub(crate) fn client_as(&self, identity: &Identity) -> Result<Client> {
         let Identity { namespace, name } = identity;
         match &self.place {
-            Place::Embedded { server, .. } => {
-                let mut user = User::service_account(namespace, name, "");
-                user.groups.push(pilothouse_apiserver::MASTERS.to_owned());
-                Ok(local(server, user))
-            }
+            Place::Embedded { server, .. } => Ok(local(server, User::service_account(namespace, name, ""))),
             Place::Existing(config) => {
                 let mut config = (**config).clone();
                 config.auth_info.impersonate = Some(format!("system:serviceaccount:{namespace}:{name}"));
