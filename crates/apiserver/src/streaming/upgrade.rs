@@ -19,7 +19,6 @@ use super::{spdy, websocket};
 use crate::kubelet::{Kubelet, Session, Streams, Target};
 
 const STREAM_PROTOCOL_VERSION: HeaderName = HeaderName::from_static("x-stream-protocol-version");
-const ACCEPTED_PROTOCOLS: HeaderName = HeaderName::from_static("x-accepted-stream-protocol-versions");
 const SPDY: &str = "SPDY/3.1";
 const TUNNEL: &str = "SPDY/3.1+portforward.k8s.io";
 const PORT_FORWARD: &str = "portforward.k8s.io";
@@ -192,7 +191,6 @@ fn spdy_head(protocol: Option<&str>) -> Result<Response<()>, Status> {
     let mut head = switching(SPDY);
     if let Some(protocol) = protocol {
         head.headers_mut().insert(STREAM_PROTOCOL_VERSION, header_value(protocol)?);
-        head.headers_mut().insert(ACCEPTED_PROTOCOLS, header_value(protocol)?);
     }
     Ok(head)
 }
