@@ -10,6 +10,7 @@ mod garbage;
 mod house;
 mod jobs;
 mod namespaces;
+mod node;
 mod scheduling;
 mod services;
 mod sets;

@@ -108,7 +108,6 @@ async fn a_claim_is_waited_for_and_leads_to_its_folder() {
 }
 
 #[tokio::test]
-#[ignore = "the server does not serve serviceaccounts/token yet"]
 async fn a_service_accounts_token_is_in_the_pod() {
     let place = Place::new().await;
     if !place.mounts() {

@@ -1,4 +1,4 @@
-//! Pods as processes, through the public door: real servers, real processes, the real clock.
+//! Pods as processes: real servers, real processes, and the real clock.
 
 mod containers;
 mod environment;
