@@ -110,11 +110,8 @@ fn service_account(context: &Context, target: &Target, pod: &mut Value) -> Resul
     if object::annotation(pod, "kubernetes.io/config.mirror").is_some() {
         return Ok(());
     }
-    if pod.str_at(&["spec", "serviceAccountName"]).unwrap_or_default().is_empty() {
-        pod.set(&["spec", "serviceAccountName"], "default");
-        pod.set(&["spec", "serviceAccount"], "default");
-    }
-    let name = pod.str_at(&["spec", "serviceAccountName"]).unwrap_or_default().to_owned();
+    let named = pod.str_at(&["spec", "serviceAccountName"]).unwrap_or_default();
+    let name = if named.is_empty() { "default".to_owned() } else { named.to_owned() };
     let account = state.store.get(&resource::key("", "serviceaccounts"), &target.namespace, &name);
     let Some(account) = account else {
         if !state.service_accounts.load(Ordering::Relaxed) {
@@ -126,6 +123,8 @@ fn service_account(context: &Context, target: &Target, pod: &mut Value) -> Resul
             pilothouse_value::field::quote(&name)
         )));
     };
+    pod.set(&["spec", "serviceAccountName"], name.as_str());
+    pod.set(&["spec", "serviceAccount"], name);
     let account = account.value();
     let says = |value: &Value, path: &[&str]| value.at(path).and_then(Value::as_bool);
     let mount = says(pod, &["spec", "automountServiceAccountToken"])

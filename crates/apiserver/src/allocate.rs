@@ -286,11 +286,9 @@ fn take(
     reserved: &mut Reserved,
 ) -> Result<(), Status> {
     let why = match allocations.offset(address) {
-        None => format!(
-            "failed to allocate IP {address}: the provided IP ({address}) is not in the valid range. The range of valid \
-             IPs is {}/{}",
-            allocations.network, allocations.prefix
-        ),
+        None => {
+            format!("failed to allocate IP {address}: the provided network does not match the current range")
+        }
         Some(offset) if allocations.addresses.insert(offset) => {
             reserved.taken_addresses.push(offset);
             return Ok(());

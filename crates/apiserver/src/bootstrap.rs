@@ -55,6 +55,7 @@ pub(crate) fn run(state: &Arc<State>) -> Result<(), Status> {
         },
         "spec": {
             "type": "ClusterIP",
+            "ipFamilyPolicy": "SingleStack",
             "clusterIP": address,
             "ports": [{"name": "https", "protocol": "TCP", "port": 443, "targetPort": 6443}],
         },
@@ -67,10 +68,29 @@ pub(crate) const API_REGISTRATION: &str = "apiregistration.k8s.io";
 
 /// The API service that says that this server serves a version of a group itself.
 pub(crate) fn api_service(state: &State, group: &str, version: &str, built_in: bool) -> Value {
-    let (group_priority, version_priority) = match (group, built_in) {
+    let (group_priority, version_priority) = match (group, version) {
+        _ if !built_in => (1000, 100),
         ("", _) => (18000, 1),
-        (_, true) => (17000, 15),
-        (_, false) => (1000, 100),
+        ("apps", _) => (17800, 15),
+        ("events.k8s.io", _) => (17750, 15),
+        ("authentication.k8s.io", _) => (17700, 15),
+        ("authorization.k8s.io", _) => (17600, 15),
+        ("autoscaling", "v2") => (17500, 30),
+        ("autoscaling", _) => (17500, 15),
+        ("batch", _) => (17400, 15),
+        ("certificates.k8s.io", _) => (17300, 15),
+        ("networking.k8s.io", _) => (17200, 15),
+        ("policy", _) => (17100, 15),
+        (RBAC, _) => (17000, 15),
+        ("storage.k8s.io", _) => (16800, 15),
+        ("admissionregistration.k8s.io" | crd::GROUP, _) => (16700, 15),
+        ("scheduling.k8s.io", _) => (16600, 15),
+        ("coordination.k8s.io", _) => (16500, 15),
+        ("node.k8s.io", _) => (16300, 15),
+        ("discovery.k8s.io", _) => (16200, 15),
+        ("resource.k8s.io", _) => (16200, 21),
+        ("flowcontrol.apiserver.k8s.io", _) => (16100, 21),
+        (_, _) => (15800, 15),
     };
     let mut service = json!({
         "apiVersion": "apiregistration.k8s.io/v1",

@@ -225,7 +225,7 @@ fn aggregated(table: &Table, core: bool, if_none_match: Option<&str>) -> Respons
         .map(|(group, versions)| {
             let versions: Vec<Value> =
                 versions.iter().map(|version| discovered(table, &group, version)).collect();
-            let mut metadata = json!({"creationTimestamp": null});
+            let mut metadata = Value::object();
             if !group.is_empty() {
                 metadata.set(&["name"], group);
             }
@@ -255,15 +255,20 @@ fn aggregated(table: &Table, core: bool, if_none_match: Option<&str>) -> Respons
 }
 
 fn discovered(table: &Table, group: &str, version: &str) -> Value {
-    let kind =
-        |group: &str, version: &str, kind: &str| json!({"group": group, "version": version, "kind": kind});
+    // A built-in kind of the same group and version does not repeat them.
+    let kind = |resource: &Resource, of_group: &str, of_version: &str, kind: &str| {
+        if resource.is_built_in() && of_group == group && of_version == version {
+            return json!({"group": "", "version": "", "kind": kind});
+        }
+        json!({"group": of_group, "version": of_version, "kind": kind})
+    };
     let resources: Vec<Value> = table
         .iter()
         .filter(|resource| resource.group == group && resource.version == version)
         .map(|resource| {
             let mut row = json!({
                 "resource": resource.plural.as_str(),
-                "responseKind": kind(&resource.group, &resource.version, &resource.kind),
+                "responseKind": kind(resource, &resource.group, &resource.version, &resource.kind),
                 "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
                 "singularResource": resource.singular.as_str(),
                 "verbs": resource.verbs.clone(),
@@ -280,7 +285,7 @@ fn discovered(table: &Table, group: &str, version: &str) -> Value {
                 .map(|sub| {
                     json!({
                         "subresource": sub.name.as_str(),
-                        "responseKind": kind(&sub.group, &sub.version, &sub.kind),
+                        "responseKind": kind(resource, &sub.group, &sub.version, &sub.kind),
                         "verbs": sub.verbs.clone(),
                     })
                 })

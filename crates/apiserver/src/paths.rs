@@ -123,7 +123,7 @@ fn health(parts: &[&str], query: &Query) -> Result<Response<Body>, Status> {
         Some(check) if CHECKS.contains(check) => {
             return Ok(render::response(200, "text/plain; charset=utf-8", Body::full("ok")));
         }
-        Some(_) => return Err(Status::no_such_path()),
+        Some(_) => return Ok(render::no_such_page()),
     }
     if query.get("verbose").is_none() {
         return Ok(render::response(200, "text/plain; charset=utf-8", Body::full("ok")));

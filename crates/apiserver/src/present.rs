@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use pilothouse_store::Object;
-use pilothouse_value::{Map, Status, Value, object};
+use pilothouse_value::{Gvk, Map, Status, Value, object};
 
 use crate::document::Document;
 use crate::kinds;
@@ -52,7 +52,10 @@ pub(crate) fn to_storage(resource: &Resource, value: &mut Value) -> Result<(), S
             value.set(&["apiVersion"], custom.storage_api_version.as_str());
         }
         Some(_) => {}
-        None if resource.group == "events.k8s.io" => *value = event_to_core(value),
+        None if resource.group == "events.k8s.io" => {
+            *value = event_to_core(value);
+            kinds::read(&Gvk::new("", "v1", "Event"), value)?;
+        }
         None => {}
     }
     Ok(())
@@ -88,9 +91,16 @@ const EVENT_FIELDS: [(&str, &str); 7] = [
 ];
 
 fn event_from_core(core: &Value) -> Value {
-    rename(core, "events.k8s.io/v1", |key| {
+    let mut event = rename(core, "events.k8s.io/v1", |key| {
         EVENT_FIELDS.iter().find(|(core, _)| *core == key).map_or(key, |(_, new)| new)
-    })
+    });
+    // The older kind writes these also when they are empty.
+    for key in ["reportingController", "reportingInstance"] {
+        if event.str_at(&[key]) == Some("") {
+            event.take(&[key]);
+        }
+    }
+    event
 }
 
 fn event_to_core(event: &Value) -> Value {

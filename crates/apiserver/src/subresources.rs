@@ -165,6 +165,20 @@ fn evict(
         .transpose()?
         .unwrap_or_default();
     delete_options.dry_run |= options.dry_run;
+    // Whoever looks at the pod while it ends sees why; the pod's owner is not made its field manager by that.
+    let marked = Target { subresource: Some("eviction".into()), ..target.clone() };
+    let now = state.now();
+    update::change(context, &marked, options, "", Tracking::Done, |current| {
+        let mut pod = current.clone();
+        crate::crd::names::set_condition(
+            &mut pod,
+            json!({
+                "type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI",
+                "message": "Eviction API: evicting", "lastProbeTime": null, "lastTransitionTime": now.as_str(),
+            }),
+        );
+        Ok(pod)
+    })?;
     let pod_target = Target { subresource: None, ..target.clone() };
     delete::delete(context, &pod_target, &delete_options)?;
     Ok(success(201))
@@ -183,16 +197,17 @@ pub(crate) fn bind(
         return Err(Status::bad_request("target.kind must be Node, and target.name must name one"));
     }
     let now = context.state.now();
+    let conflict = |why: &str| Status::conflict("", "pods/binding", &target.name, why);
     // The binding changes the spec, which the pod's own rules keep everyone else from.
     let pod = Target { subresource: Some("binding".into()), ..target.clone() };
-    update::change(context, &pod, options, "", Tracking::Update, |current| {
+    update::change(context, &pod, options, "", Tracking::Done, |current| {
         if object::deletion_timestamp(current).is_some() {
             return Err(target
                 .conflict(&format!("pod {} is being deleted, cannot be assigned to a host", target.name)));
         }
         let present = current.str_at(&["spec", "nodeName"]).unwrap_or_default();
         if !present.is_empty() {
-            return Err(target.conflict(&format!(
+            return Err(conflict(&format!(
                 "pod {} is already assigned to node {}",
                 target.name,
                 pilothouse_value::field::quote(present)

@@ -78,22 +78,27 @@ fn try_delete(
     let is_namespace = resource.is("", "namespaces");
     let marked = object::deletion_timestamp(&current).is_some();
     if is_namespace && marked && !current.items_at(&["spec", "finalizers"]).is_empty() {
-        return Err(target.conflict(
-            "The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will \
-             automatically be purged by the system.",
-        ));
+        return Ok(Some(Deleted::Pending(document)));
     }
     let mut new = Value::clone(&current);
-    let finalizers_changed = set_propagation(&mut new, options.propagation);
+    let mut propagation = options.propagation;
+    if propagation.is_none() && resource.is("batch", "jobs") {
+        context.warn(
+            "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or \
+             set propagationPolicy=Orphan to suppress this warning",
+        );
+        propagation = Some(Propagation::Orphan);
+    }
+    let finalizers_changed = set_propagation(&mut new, propagation);
     let grace = grace(target, options, &current);
     let now = state.clock.now();
     let mut changed = finalizers_changed;
     if !marked {
         let until = now.plus(Duration::from_secs(grace.unsigned_abs()));
         new.set(&["metadata", "deletionTimestamp"], until.to_string());
-        // Definitions are marked by code of their own upstream, which does less.
+        // Definitions and namespaces are marked by code of their own upstream, which does less.
         let definition = resource.is(crd::GROUP, crd::PLURAL);
-        if !definition {
+        if !definition && !is_namespace {
             new.set(&["metadata", "deletionGracePeriodSeconds"], grace);
         }
         if object::generation(&new) > 0 && !definition {
@@ -123,14 +128,16 @@ fn try_delete(
         crd::lifecycle::prepare_delete(&mut new, &state.now());
     }
     if update::may_go(is_namespace, &new) {
+        // Only pods are marked when they go at once.
+        let last = if resource.is("", "pods") { new.clone() } else { last_state(&current, &new) };
         if options.dry_run {
-            return Ok(Some(Deleted::Gone(Arc::new(new))));
+            return Ok(Some(Deleted::Gone(Arc::new(last))));
         }
         let _definitions = crd::lifecycle::lock(state, resource);
-        return match verbs::remove(state, target, stored.revision(), &last_state(&current, &new))? {
+        return match verbs::remove(state, target, stored.revision(), &last)? {
             Outcome::Stored(_) => {
                 crd::lifecycle::removed(state, target);
-                Ok(Some(Deleted::Gone(Arc::new(new))))
+                Ok(Some(Deleted::Gone(Arc::new(last))))
             }
             Outcome::Stale(_) => Ok(None),
         };

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pilothouse_store::Snapshot;
-use pilothouse_value::{Status, Value, json, parse};
+use pilothouse_value::{Status, Value, parse};
 
 use crate::document::Document;
 use crate::options::ListOptions;
@@ -156,8 +156,8 @@ impl Start {
 
 /// The token of the next page, as the real server writes it.
 fn token(version: i64, key: &str) -> String {
-    let document = json!({"v": "meta.k8s.io/v1", "rv": version, "start": format!("{key}\u{0}")});
-    URL_SAFE_NO_PAD.encode(document.to_json())
+    let start = Value::from(format!("{key}\u{0}")).to_json();
+    URL_SAFE_NO_PAD.encode(format!("{{\"v\":\"meta.k8s.io/v1\",\"rv\":{version},\"start\":{start}}}"))
 }
 
 fn read_token(text: &str) -> Result<(i64, String), Status> {
