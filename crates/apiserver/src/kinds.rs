@@ -33,13 +33,24 @@ pub(crate) fn default(resource: &Resource, value: &mut Value) {
     }
 }
 
+/// Checks what a status or an action changes. Of built-in kinds these are not bound by the rules of the main resource:
+/// a binding places a pod, whose spec may not change otherwise.
+pub(crate) fn validate_subresource(resource: &Resource, new: &Value, old: &Value) -> Vec<field::Error> {
+    if resource.is_built_in() && !resource.is(crd::GROUP, crd::PLURAL) {
+        return metadata::validate_finalizers(new);
+    }
+    validate(resource, new, Some(old))
+}
+
 /// Checks the rules of the kind. `old` is the object before an update.
 pub(crate) fn validate(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<field::Error> {
     if resource.is(crd::GROUP, crd::PLURAL) {
         return definition::validate(new, old);
     }
     if resource.is_built_in() {
-        return metadata::validate_finalizers(new);
+        let mut errors = metadata::validate_finalizers(new);
+        errors.extend(builtin::validate(&resource.gvk(), new, old));
+        return errors;
     }
     let mut errors = schema::validate(resource.schema(), new, old, &Path::root());
     if let Some(custom) = resource.custom.as_ref().filter(|custom| custom.scale.is_some()) {

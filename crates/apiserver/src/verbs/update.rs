@@ -179,7 +179,10 @@ fn try_change(
 
     let mut errors = metadata::validate(&new, resource.namespaced, resource.rules.names);
     errors.extend(metadata::validate_update(&new, current));
-    errors.extend(kinds::validate(resource, &new, Some(current)));
+    errors.extend(match target.subresource.as_deref() {
+        None | Some("scale") => kinds::validate(resource, &new, Some(current)),
+        Some(_) => kinds::validate_subresource(resource, &new, current),
+    });
     if !errors.is_empty() {
         return Err(target.invalid(&errors));
     }
