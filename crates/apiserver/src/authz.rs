@@ -6,49 +6,20 @@ use std::sync::Arc;
 
 use pilothouse_value::{Status, Value, json};
 
-use crate::rbac::{self, RuleKind, RuleSource, escalation};
+use crate::rbac::{Attributes, RuleKind, RuleSource, escalation};
 use crate::resource::Resource;
 use crate::state::{Authorization, Context, State};
-use crate::user::{AUTHENTICATED, UNAUTHENTICATED, User};
-
-/// What a request asks, in the terms that rules are written in.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Attributes {
-    /// `get`, `list`, `create`, …
-    pub(crate) verb: String,
-    /// The API group of the resource.
-    pub(crate) group: String,
-    /// The plural name; empty for a path that names no resource.
-    pub(crate) resource: String,
-    /// The subresource; empty for the object itself.
-    pub(crate) subresource: String,
-    /// Empty at the cluster scope.
-    pub(crate) namespace: String,
-    /// Empty for all objects.
-    pub(crate) name: String,
-    /// The path, if it names no resource.
-    pub(crate) path: String,
-}
+use crate::user::{AUTHENTICATED, UNAUTHENTICATED};
 
 /// Lets a request pass, or not.
 ///
 /// # Errors
 /// 403 that says what the user may not do.
-pub(crate) fn authorize(state: &State, user: &User, attributes: &Attributes) -> Result<(), Status> {
-    if state.authorization == Authorization::AlwaysAllow {
-        return Ok(());
+pub(crate) fn authorize(state: &State, asked: &Attributes<'_>) -> Result<(), Status> {
+    match state.authorization {
+        Authorization::AlwaysAllow => Ok(()),
+        Authorization::Rbac => state.authorizer.require(asked),
     }
-    let asked = if attributes.resource.is_empty() {
-        rbac::Attributes::of_path(user, &attributes.verb, &attributes.path)
-    } else {
-        rbac::Attributes {
-            subresource: &attributes.subresource,
-            name: &attributes.name,
-            namespace: &attributes.namespace,
-            ..rbac::Attributes::of_resource(user, &attributes.verb, &attributes.group, &attributes.resource)
-        }
-    };
-    state.authorizer.require(&asked)
 }
 
 /// Lets a write of a role or binding pass only if the user has all that it grants.

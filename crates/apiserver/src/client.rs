@@ -8,8 +8,9 @@ use std::task::{Context as TaskContext, Poll};
 use futures::Stream;
 use pilothouse_value::{Gvr, Status, Value};
 
-use crate::authz::{self, Attributes};
+use crate::authz;
 use crate::options::{DeleteOptions, ListOptions, WatchOptions, WriteOptions};
+use crate::rbac::Attributes;
 use crate::resource::Resource;
 use crate::state::{Context, State, Target};
 use crate::subresources;
@@ -95,16 +96,9 @@ impl Client {
         name: &str,
         subresource: Option<&str>,
     ) -> Result<(Context, Target), Status> {
-        let attributes = Attributes {
-            verb: verb.into(),
-            group: gvr.group.clone(),
-            resource: gvr.resource.clone(),
-            subresource: subresource.unwrap_or_default().into(),
-            namespace: namespace.unwrap_or_default().into(),
-            name: name.into(),
-            path: String::new(),
-        };
-        authz::authorize(&self.state, &self.user, &attributes)?;
+        let asked = Attributes::of_resource(&self.user, verb, &gvr.group, &gvr.resource);
+        let (sub, place) = (subresource.unwrap_or_default(), namespace.unwrap_or_default());
+        authz::authorize(&self.state, &Attributes { subresource: sub, namespace: place, name, ..asked })?;
         let resource = self
             .state
             .registry

@@ -18,11 +18,11 @@ use pilothouse_value::status::Details;
 use pilothouse_value::{Status, Value};
 use rustls_pki_types::CertificateDer;
 
-use crate::authz::Attributes;
 use crate::body::{self, Body};
 use crate::intake::{self, Incoming};
 use crate::negotiate::{self, Accepted, Format, MediaType};
 use crate::options::{DeleteOptions, ListOptions, WatchOptions, WriteOptions};
+use crate::rbac::Attributes;
 use crate::render::{self, Style};
 use crate::request::{Query, RequestInfo, ResourcePath};
 use crate::resource::Resource;
@@ -98,7 +98,8 @@ where
     let user = authn::impersonate(&state, user, request.headers())?;
     let user_agent = text(request.headers(), header::USER_AGENT).map(str::to_owned);
     let context = Context::new(state.clone(), user, user_agent);
-    authz::authorize(&state, &context.user, &attributes(&info, &query))?;
+    let name = info.resource.as_ref().and_then(|path| path.authorized_name(&info.verb, &query));
+    authz::authorize(&state, &attributes(&context.user, &info, name.as_deref().unwrap_or_default()))?;
 
     let Some(path) = &info.resource else {
         return paths::serve(&state, &request, &query);
@@ -159,19 +160,19 @@ fn timeout(query: &Query) -> Result<Duration, Status> {
     Ok(if duration.is_zero() { TIMEOUT } else { duration.min(TIMEOUT) })
 }
 
-/// What authorization looks at.
-fn attributes(info: &RequestInfo, query: &Query) -> Attributes {
+/// What authorization looks at. The name is of one object, or the one that a field selector pins.
+fn attributes<'a>(user: &'a User, info: &'a RequestInfo, name: &'a str) -> Attributes<'a> {
+    let verb = info.verb.as_str();
     let Some(path) = &info.resource else {
-        return Attributes { verb: info.verb.clone(), path: info.path.clone(), ..Attributes::default() };
+        return Attributes::of_path(user, verb, &info.path);
     };
     Attributes {
-        verb: info.verb.clone(),
-        group: path.group.clone(),
-        resource: path.resource.clone(),
-        subresource: path.subresource.clone().unwrap_or_default(),
-        namespace: path.namespace.clone().unwrap_or_default(),
-        name: path.authorized_name(&info.verb, query).unwrap_or_default(),
-        path: info.path.clone(),
+        version: &path.version,
+        subresource: path.subresource.as_deref().unwrap_or_default(),
+        namespace: path.namespace.as_deref().unwrap_or_default(),
+        name,
+        path: &info.path,
+        ..Attributes::of_resource(user, verb, &path.group, &path.resource)
     }
 }
 
