@@ -21,6 +21,8 @@ mod network;
 #[cfg(test)]
 mod patch;
 #[cfg(test)]
+mod recorded;
+#[cfg(test)]
 mod scale;
 #[cfg(test)]
 mod support;

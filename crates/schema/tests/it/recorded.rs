@@ -476,11 +476,6 @@ fn created_crd(definition: &mut Value) -> Value {
         let versions =
             definition.items_at(&["spec", "versions"]).iter().map(|version| version.get("name").cloned());
         ours.set(&["versions"], versions.map(Option::unwrap_or_default).collect::<Vec<_>>());
-        for version in definition.items_at(&["spec", "versions"]) {
-            if let Some(schema) = version.at(&["schema", "openAPIV3Schema"]) {
-                structural::parse(schema, &Path::root()).unwrap();
-            }
-        }
     }
     ours
 }
