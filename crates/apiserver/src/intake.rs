@@ -116,6 +116,7 @@ pub(crate) fn read(
         kinds::read(&gvk, &mut value)?;
     } else {
         read_metadata(&gvk, &mut value)?;
+        kinds::check_embedded(resource, &value)?;
     }
     if clears_managers {
         // Elsewhere an empty list is as good as none; here it is what clears the managers.

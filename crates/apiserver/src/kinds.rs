@@ -42,6 +42,27 @@ pub(crate) fn validate_subresource(resource: &Resource, new: &Value, old: &Value
     validate(resource, new, Some(old))
 }
 
+/// Checks that the metadata of embedded objects can be read.
+///
+/// # Errors
+/// 400 with the place of the first that cannot.
+pub(crate) fn check_embedded(resource: &Resource, value: &Value) -> Result<(), Status> {
+    schema::check_embedded(resource.schema(), value).map_err(|error| {
+        let (kind, version) = (&resource.kind, field::quote(&resource.version));
+        Status::bad_request(format!("{kind} in version {version} cannot be handled as a {kind}: {error}"))
+    })
+}
+
+/// Makes an object what it will be when it is read back: without what the stored version does not know, and with the
+/// defaults of a status that the client could not set.
+pub(crate) fn settle(resource: &Resource, value: &mut Value) {
+    let Some(custom) = &resource.custom else { return };
+    if let Some(storage) = custom.storage_schema() {
+        schema::prune(storage, value);
+    }
+    schema::default(resource.schema(), value);
+}
+
 /// Checks the rules of the kind. `old` is the object before an update.
 pub(crate) fn validate(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<field::Error> {
     if resource.is(crd::GROUP, crd::PLURAL) {

@@ -29,6 +29,8 @@ pub(crate) struct Custom {
     /// The version's place in `spec.versions`.
     index: usize,
     schema: OnceLock<Arc<Schema>>,
+    /// The schema of the version that objects are stored in, if that is another one.
+    storage_schema: OnceLock<Option<Arc<Schema>>>,
     /// The `apiVersion` that objects are stored with.
     pub(crate) storage_api_version: String,
     /// Objects stored at or after this revision went through this schema.
@@ -59,6 +61,17 @@ impl Custom {
     /// The structural schema of this version. A definition that was accepted has one that can be read.
     pub(crate) fn schema(&self) -> &Schema {
         self.schema.get_or_init(|| structural::parse_stored(&self.open_api()))
+    }
+
+    /// The schema of the version that objects are stored in, if that is another one.
+    pub(crate) fn storage_schema(&self) -> Option<&Schema> {
+        let find = || {
+            let definition = self.object.value();
+            let storage = pilothouse_schema::crd::storage_version(&definition)?;
+            let is_this = self.version().str_at(&["name"]) == Some(storage);
+            if is_this { None } else { pilothouse_schema::crd::schema(&definition, storage) }
+        };
+        self.storage_schema.get_or_init(find).as_deref()
     }
 
     /// Whether another state of the definition has the same versions with the same schemas.
@@ -156,6 +169,7 @@ pub(crate) fn resources(definition: &Arc<Object>, valid_from: u64) -> Vec<Resour
             object: definition.clone(),
             index,
             schema: OnceLock::new(),
+            storage_schema: OnceLock::new(),
             storage_api_version: resource::api_version(&group, storage),
             valid_from,
             one_of_many: versions.len() > 1,

@@ -177,6 +177,10 @@ fn try_change(
     }
     let reserved = allocate::reserve(state, resource, &mut new, Some(current))?;
 
+    // Before the rules are checked: one is that the storage version is among those that objects may be stored in.
+    if resource.is(crd::GROUP, crd::PLURAL) && target.subresource.is_none() {
+        crd::lifecycle::prepare_update(&mut new, current);
+    }
     let mut errors = metadata::validate(&new, resource.namespaced, resource.rules.names);
     errors.extend(metadata::validate_update(&new, current));
     errors.extend(match target.subresource.as_deref() {
@@ -186,9 +190,7 @@ fn try_change(
     if !errors.is_empty() {
         return Err(target.invalid(&errors));
     }
-    if resource.is(crd::GROUP, crd::PLURAL) {
-        crd::lifecycle::prepare_update(&mut new, current);
-    }
+    kinds::settle(resource, &mut new);
     if may_go(resource.is("", "namespaces"), &new) {
         if options.dry_run {
             return Ok(Some(new.into()));

@@ -199,3 +199,16 @@ async fn definitions_outlive_the_process() {
     let read = api.client.get(&caches(), Some("default"), "c").await.unwrap();
     assert_eq!(read.i64_at(&["spec", "replicas"]), Some(1));
 }
+
+#[tokio::test]
+async fn another_version_can_become_the_storage_version() {
+    let api = with_caches().await;
+    let mut definition = api.client.get(&crds(), None, "caches.demo.io").await.unwrap();
+    let mut first = definition.items_at(&["spec", "versions"])[0].clone();
+    let mut second = first.clone();
+    first.set(&["storage"], false);
+    second.set(&["name"], "v2");
+    definition.set(&["spec", "versions"], vec![first, second]);
+    let updated = api.client.update(&crds(), None, definition).await.unwrap();
+    assert_eq!(updated.at(&["status", "storedVersions"]).unwrap().to_json(), r#"["v1","v2"]"#);
+}
