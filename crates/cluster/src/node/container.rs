@@ -103,6 +103,20 @@ impl Container {
         self.live.lock().clone()
     }
 
+    /// The program, if it runs, for a client that attaches. With `stdinOnce` the first who types has the only input: when
+    /// that ends, the program's does.
+    pub(super) fn live_to_attach(&self, types: bool) -> Option<Live> {
+        let mut live = self.live.lock();
+        let copy = live.clone();
+        if types
+            && self.document.get("stdinOnce").and_then(Value::as_bool) == Some(true)
+            && let Some(live) = &mut *live
+        {
+            live.stdin = None;
+        }
+        copy
+    }
+
     /// The log of this run or the run before.
     pub(super) fn log(&self, previous: bool) -> Option<Log> {
         let logs = self.logs.lock();

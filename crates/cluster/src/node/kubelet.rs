@@ -13,7 +13,7 @@ use pilothouse_apiserver::kubelet::{
 };
 use tokio::net::TcpStream;
 
-use super::container::{Container, Live};
+use super::container::Container;
 use super::{Shared, session};
 
 /// The node, as the API server sees it.
@@ -33,13 +33,10 @@ impl ProcessKubelet {
         container
             .ok_or_else(|| KubeletError::NotFound(format!("container not found ({:?})", target.container)))
     }
+}
 
-    fn live(&self, target: &Target) -> Result<Live, KubeletError> {
-        let live = self.container(target)?.live();
-        live.ok_or_else(|| {
-            KubeletError::NotFound(format!("container not found ({:?}): it does not run", target.container))
-        })
-    }
+fn not_running(target: &Target) -> KubeletError {
+    KubeletError::NotFound(format!("container not found ({:?}): it does not run", target.container))
 }
 
 impl Kubelet for ProcessKubelet {
@@ -76,12 +73,14 @@ impl Kubelet for ProcessKubelet {
         target: Target,
         options: ExecOptions,
     ) -> BoxFuture<'static, Result<Session, KubeletError>> {
-        let live = self.live(&target);
+        let live = self.container(&target).and_then(|one| one.live().ok_or_else(|| not_running(&target)));
         async move { session::exec(live?, options).await }.boxed()
     }
 
     fn attach(&self, target: Target, streams: Streams) -> BoxFuture<'static, Result<Session, KubeletError>> {
-        let live = self.live(&target);
+        let live = self
+            .container(&target)
+            .and_then(|one| one.live_to_attach(streams.stdin).ok_or_else(|| not_running(&target)));
         async move { Ok(session::attach(live?, streams)) }.boxed()
     }
 

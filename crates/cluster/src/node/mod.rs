@@ -13,6 +13,7 @@
 //! - **Network**: all pods share the machine's. Each has a loopback address of its own, `127.A.B.C`, as its IP; two
 //!   pods cannot listen on *all* addresses with one port. There is no service proxy: names of services lead to ready
 //!   pods, so a service's port must be its target port.
+//! - **Names** are in the hosts file of the container, so without namespaces there are none.
 //! - **Users**: `runAsUser` and its kin are honoured when the node runs as root, and ignored when it does not.
 //! - Processes end with the node, however it ends.
 
@@ -73,6 +74,8 @@ pub struct NodeOptions {
     pub path_prefix: Vec<PathBuf>,
     /// Where pods reach the API (`KUBERNETES_SERVICE_HOST`). `None` when it has no socket.
     pub api_server: Option<SocketAddr>,
+    /// What to use of what the kernel allows. `None` is all that it allows.
+    pub isolation: Option<Isolation>,
     /// How long a container waits after its second end, and at most; each end doubles it. After its first end it is
     /// started again at once.
     pub back_off: (Duration, Duration),
@@ -88,6 +91,7 @@ impl NodeOptions {
             dir: dir.into(),
             path_prefix: Vec::new(),
             api_server: None,
+            isolation: None,
             back_off: (Duration::from_secs(10), Duration::from_secs(300)),
             shutdown_grace: Duration::from_secs(2),
         }
@@ -173,7 +177,7 @@ impl Node {
     /// # Errors
     /// When the directory cannot be made, no address is free, or the API refuses the node.
     pub async fn start(server: &Server, options: NodeOptions) -> Result<Self, NodeError> {
-        let NodeOptions { name, dir, path_prefix, api_server, back_off, shutdown_grace } = options;
+        let NodeOptions { name, dir, path_prefix, api_server, isolation, back_off, shutdown_grace } = options;
         let machine = |what: &str| {
             let (name, what) = (name.clone(), what.to_owned());
             move |source| NodeError::Machine { name, what, source }
@@ -189,7 +193,10 @@ impl Node {
             pod::remove_tree(&old.path());
         }
         let addresses = Addresses::claim().map_err(machine("claiming addresses for pods"))?;
-        let isolation = Isolation::probe(&staging).await;
+        let isolation = match isolation {
+            Some(isolation) => isolation,
+            None => Isolation::probe(&staging).await,
+        };
         let user = User::new(format!("system:node:{name}"), ["system:nodes", pilothouse_apiserver::MASTERS]);
         let api = Api::new(server.client(user), server.clock(), &name);
         api.register(register::node(&name, isolation, api.now()))
@@ -223,21 +230,33 @@ impl Node {
     pub async fn shutdown(mut self) {
         /// What it takes to wait for what SIGKILL has ended, and to remove files.
         const REST: Duration = Duration::from_secs(5);
+        // First no new pods.
         self.stop.cancel();
+        self.tasks.shutdown().await;
         register::not_ready(&self.shared.api).await;
-        for entry in self.shared.pods.lock().values() {
-            entry.tell.send_replace(Told::Leave(self.grace));
-        }
+        self.leave(self.grace);
         self.shared.running.close();
         if tokio::time::timeout(self.grace + REST, self.shared.running.wait()).await.is_err() {
             tracing::warn!("some pods did not end in time; they are killed");
         }
-        self.tasks.shutdown().await;
         let Settings { dir, staging, .. } = &*self.shared.settings;
         pod::remove_tree(&dir.join("pods"));
         // Only if it is empty, as it should be.
         let _ = std::fs::remove_dir(staging);
         let _ = std::fs::remove_dir(dir);
+    }
+
+    fn leave(&self, grace: Duration) {
+        for entry in self.shared.pods.lock().values() {
+            entry.tell.send_replace(Told::Leave(grace));
+        }
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        self.leave(Duration::ZERO);
     }
 }
 

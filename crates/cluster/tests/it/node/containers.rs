@@ -1,5 +1,6 @@
 //! What a container is told is wrong with it.
 
+use pilothouse_cluster::node::Isolation;
 use pilothouse_value::{Value, json};
 
 use super::place::{Place, container, exit_code, state};
@@ -81,4 +82,28 @@ async fn logs_of_a_container_that_waits_say_so() {
     let (code, text) = place.ask("/api/v1/namespaces/default/pods/image/log?previous=true").await;
     assert_eq!(code, 400, "{text}");
     assert!(text.contains("previous terminated container"), "{text}");
+}
+
+#[tokio::test]
+async fn without_namespaces_programs_run_and_volumes_are_refused() {
+    let place = Place::with(Some(Isolation::None)).await;
+    place.script("plain", "echo hello; exit 2").await;
+    let pod = place.until_phase("plain", "Failed").await;
+    assert_eq!(exit_code(&pod, "main"), Some(2));
+    assert_eq!(place.logs("plain", "").await, "hello\n");
+    let mut main = container("main", "true");
+    main.set(&["volumeMounts"], json!([{"name": "v", "mountPath": "/v"}]));
+    place.pod("mounts", json!({"containers": [main], "volumes": [{"name": "v", "emptyDir": {}}]})).await;
+    let pod = place.until("mounts", waits_with("CreateContainerError")).await;
+    let status = state(&pod, "containerStatuses", "main").unwrap();
+    let message = status.str_at(&["state", "waiting", "message"]).unwrap();
+    assert!(message.contains("cannot mount a volume at /v"), "{message}");
+}
+
+#[tokio::test]
+async fn without_namespaces_what_a_program_leaves_behind_dies_with_it() {
+    let place = Place::with(Some(Isolation::None)).await;
+    place.script("plain", "(setsid sleep 7659 &); sleep 0.1").await;
+    place.until_phase("plain", "Succeeded").await;
+    assert!(!super::place::runs("sleep 7659"));
 }

@@ -184,3 +184,57 @@ async fn a_node_that_comes_again_starts_what_should_run() {
     let last = state(&pod, "containerStatuses", "main").unwrap();
     assert_eq!(last.str_at(&["lastState", "terminated", "reason"]), Some("ContainerStatusUnknown"));
 }
+
+/// Not a test of its own: the process that [`a_node_that_is_killed_takes_all_processes_along`] kills.
+#[tokio::test]
+#[ignore = "run by another test"]
+async fn victim() {
+    let place = Place::new().await;
+    place.script("one", "trap '' TERM; (setsid sleep 7657 &); while :; do sleep 7657; done").await;
+    place.until_ready("one").await;
+    println!("{} ready", place.node_dir().display());
+    std::future::pending::<()>().await;
+}
+
+#[tokio::test]
+async fn a_node_that_is_killed_takes_all_processes_along() {
+    use tokio::io::AsyncBufReadExt;
+    let mut command = tokio::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "node::life::victim", "--ignored", "--nocapture"]);
+    let mut victim = command.stdout(std::process::Stdio::piped()).kill_on_drop(true).spawn().unwrap();
+    let mut lines = tokio::io::BufReader::new(victim.stdout.take().unwrap()).lines();
+    let ready = async {
+        while let Some(line) = lines.next_line().await.unwrap() {
+            // The harness writes the test's name without an end before it.
+            if let Some(line) = line.strip_suffix(" ready") {
+                return line.rsplit(' ').next().unwrap_or_default().to_owned();
+            }
+        }
+        panic!("the victim did not come up");
+    };
+    let dir = tokio::time::timeout(std::time::Duration::from_secs(20), ready).await.unwrap();
+    assert!(runs("sleep 7657"));
+    victim.kill().await.unwrap();
+    let gone = async {
+        while runs("sleep 7657") {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(10), gone).await.expect("processes live on");
+    // Files cannot go with a process that is killed; the next node in the same place removes them.
+    std::fs::remove_dir_all(std::path::Path::new(&dir).parent().unwrap()).unwrap();
+}
+
+#[tokio::test]
+async fn a_node_that_is_dropped_kills_its_processes() {
+    let place = Place::new().await;
+    place.script("one", "trap '' TERM; while :; do sleep 7658; done").await;
+    place.until_ready("one").await;
+    drop(place);
+    let gone = async {
+        while runs("sleep 7658") {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(10), gone).await.expect("processes live on");
+}

@@ -5,5 +5,6 @@ mod environment;
 mod life;
 mod names;
 mod place;
+mod postgres;
 mod probes;
 mod sessions;

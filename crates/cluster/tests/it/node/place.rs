@@ -20,15 +20,21 @@ pub(crate) struct Place {
     pub(crate) client: Client,
     node: Option<Node>,
     dir: tempfile::TempDir,
+    isolation: Option<Isolation>,
 }
 
 impl Place {
     pub(crate) async fn new() -> Self {
+        Self::with(None).await
+    }
+
+    /// A place whose node uses no more than this of what the kernel allows.
+    pub(crate) async fn with(isolation: Option<Isolation>) -> Self {
         let server = Server::builder().start().unwrap();
         server.require_service_accounts(false);
         let dir = tempfile::tempdir().unwrap();
         let client = server.client(User::admin());
-        let mut place = Self { server, client, node: None, dir };
+        let mut place = Self { server, client, node: None, dir, isolation };
         place.start_node().await;
         place
     }
@@ -36,6 +42,7 @@ impl Place {
     pub(crate) async fn start_node(&mut self) {
         let options = NodeOptions {
             name: "n".to_owned(),
+            isolation: self.isolation,
             back_off: (Duration::from_millis(50), Duration::from_millis(200)),
             shutdown_grace: Duration::from_millis(500),
             ..NodeOptions::new(self.node_dir())

@@ -197,6 +197,21 @@ async fn attach_sees_what_comes_and_can_type() {
 }
 
 #[tokio::test]
+async fn input_that_is_given_once_ends_with_the_client_that_gives_it() {
+    let place = Place::new().await;
+    let mut main = container("main", "cat; echo end");
+    main.set(&["stdin"], true);
+    main.set(&["stdinOnce"], true);
+    place.pod("once", json!({"restartPolicy": "Never", "containers": [main]})).await;
+    place.until_ready("once").await;
+    let path = "/api/v1/namespaces/default/pods/once/attach?stdin=1&stdout=1";
+    let mut socket = connect(&place, path, "v5.channel.k8s.io").await.unwrap();
+    send(&mut socket, 0, b"typed\n").await;
+    send(&mut socket, 255, &[0]).await;
+    assert_eq!(hear(&mut socket).await.stdout, "typed\nend\n");
+}
+
+#[tokio::test]
 async fn logs_are_followed_to_the_end() {
     let place = Place::new().await;
     place.script("talk", "echo one; until test -e /tmp/go; do sleep 0.02; done; echo two").await;
