@@ -130,10 +130,10 @@ fn service_account(context: &Context, target: &Target, pod: &mut Value) -> Resul
     let mount = says(pod, &["spec", "automountServiceAccountToken"])
         .or_else(|| says(account, &["automountServiceAccountToken"]))
         .unwrap_or(true);
-    if pod.items_at(&["spec", "imagePullSecrets"]).is_empty() {
-        if let Some(secrets) = account.get("imagePullSecrets") {
-            pod.set(&["spec", "imagePullSecrets"], secrets.clone());
-        }
+    if pod.items_at(&["spec", "imagePullSecrets"]).is_empty()
+        && let Some(secrets) = account.get("imagePullSecrets")
+    {
+        pod.set(&["spec", "imagePullSecrets"], secrets.clone());
     }
     if mount {
         mount_token(pod);

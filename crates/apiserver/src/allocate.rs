@@ -201,10 +201,10 @@ fn carry_over(value: &mut Value, old: &Value, kind: &str) {
             }
         }
         for key in ["ipFamilies", "ipFamilyPolicy"] {
-            if value.at(&["spec", key]).is_none() {
-                if let Some(kept) = old.at(&["spec", key]) {
-                    value.set(&["spec", key], kept.clone());
-                }
+            if value.at(&["spec", key]).is_none()
+                && let Some(kept) = old.at(&["spec", key])
+            {
+                value.set(&["spec", key], kept.clone());
             }
         }
     }
@@ -258,10 +258,8 @@ fn cluster_ip(
         }
         text => {
             let had = old.is_some_and(|old| old.str_at(&["spec", "clusterIP"]) == Some(text));
-            if !had {
-                if let Ok(address) = text.parse::<Ipv4Addr>() {
-                    take(allocations, service, address, reserved)?;
-                }
+            if !had && let Ok(address) = text.parse::<Ipv4Addr>() {
+                take(allocations, service, address, reserved)?;
             }
             text.to_owned()
         }

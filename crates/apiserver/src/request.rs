@@ -66,13 +66,13 @@ impl RequestInfo {
         }
 
         let mut resource = ResourcePath { group, version, ..ResourcePath::default() };
-        if parts.first().is_some_and(|part| part == "namespaces") {
-            if let Some(namespace) = parts.get(1) {
-                resource.namespace = Some(namespace.clone());
-                // `status` and `finalize` belong to the namespace itself; anything else lives in it.
-                if parts.len() > 2 && !matches!(parts[2].as_str(), "status" | "finalize") {
-                    parts = &parts[2..];
-                }
+        if parts.first().is_some_and(|part| part == "namespaces")
+            && let Some(namespace) = parts.get(1)
+        {
+            resource.namespace = Some(namespace.clone());
+            // `status` and `finalize` belong to the namespace itself; anything else lives in it.
+            if parts.len() > 2 && !matches!(parts[2].as_str(), "status" | "finalize") {
+                parts = &parts[2..];
             }
         }
         let mut parts = parts.iter().cloned();

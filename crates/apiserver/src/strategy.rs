@@ -25,10 +25,11 @@ pub(crate) fn prepare_create(resource: &Resource, value: &mut Value, now: &str) 
     if resource.is("", "persistentvolumes") {
         value.set(&["status", "lastPhaseTransitionTime"], now);
     }
-    if resource.is("batch", "jobs") && object::labels(value).is_none() {
-        if let Some(labels) = value.at(&["spec", "template", "metadata", "labels"]).cloned() {
-            value.set(&["metadata", "labels"], labels);
-        }
+    if resource.is("batch", "jobs")
+        && object::labels(value).is_none()
+        && let Some(labels) = value.at(&["spec", "template", "metadata", "labels"]).cloned()
+    {
+        value.set(&["metadata", "labels"], labels);
     }
     if resource.is("apiregistration.k8s.io", "apiservices") {
         value.set(
@@ -114,8 +115,8 @@ fn differs(resource: &Resource, new: &Value, old: &Value) -> bool {
             .into_iter()
             .flat_map(|map| map.iter())
             .filter(|(key, _)| {
-                !matches!(*key, "metadata" | "apiVersion" | "kind")
-                    && !(resource.rules.status && *key == "status")
+                let apart = resource.rules.status && *key == "status";
+                !apart && !matches!(*key, "metadata" | "apiVersion" | "kind")
             })
             .map(|(key, value)| (key.to_owned(), value.clone()))
             .collect()

@@ -39,7 +39,7 @@ pub(crate) fn create(
                 .map(Document::from)
         }
         (plural, _) => Err(Status::not_implemented(format!(
-            "{plural}/{subresource} is not served yet; hint: see docs/not-yet.md"
+            "{plural}/{subresource} is not served yet; hint: see “What is not there yet” in the book"
         ))),
     }
 }
@@ -84,7 +84,7 @@ fn review(
         }
         (_, plural) => {
             return Err(Status::not_implemented(format!(
-                "{plural} is not served yet; hint: see docs/not-yet.md"
+                "{plural} is not served yet; hint: see “What is not there yet” in the book"
             )));
         }
     };

@@ -34,10 +34,10 @@ pub(crate) fn prepare_update(definition: &mut Value, _old: &Value) {
     if stored.as_array().is_none() {
         *stored = Value::Array(Vec::new());
     }
-    if let Some(list) = stored.as_array_mut() {
-        if !list.iter().any(|version| version.as_str() == Some(storage.as_str())) {
-            list.push(storage.into());
-        }
+    if let Some(list) = stored.as_array_mut()
+        && !list.iter().any(|version| version.as_str() == Some(storage.as_str()))
+    {
+        list.push(storage.into());
     }
 }
 
@@ -91,10 +91,9 @@ pub(crate) fn removed(state: &Arc<State>, target: &Target) {
         let value = entry.object.value();
         if value.str_at(&["spec", "group"]) == Some(group)
             && !object::condition_is_true(value, "NamesAccepted")
+            && let Some(definition) = settle(state, &entry.name)
         {
-            if let Some(definition) = settle(state, &entry.name) {
-                serve(state, &entry.name, &definition);
-            }
+            serve(state, &entry.name, &definition);
         }
     }
 }

@@ -106,8 +106,7 @@ fn path(text: &str) -> Vec<String> {
 /// `valid_from` is the revision from which on stored objects went through the present schemas.
 pub(crate) fn resources(definition: &Arc<Object>, valid_from: u64) -> Vec<Resource> {
     let value = definition.value();
-    if !object::condition_is_true(&value, "NamesAccepted")
-        && !object::condition_is_true(&value, "Established")
+    if !object::condition_is_true(value, "NamesAccepted") && !object::condition_is_true(value, "Established")
     {
         return Vec::new();
     }
@@ -126,7 +125,7 @@ pub(crate) fn resources(definition: &Arc<Object>, valid_from: u64) -> Vec<Resour
         .find(|version| version.get("storage").and_then(Value::as_bool) == Some(true))
         .and_then(|version| version.str_at(&["name"]))
         .unwrap_or_default();
-    let terminating = object::deletion_timestamp(&value).is_some();
+    let terminating = object::deletion_timestamp(value).is_some();
     let mut resources = Vec::new();
     for (index, version) in versions.iter().enumerate() {
         if version.get("served").and_then(Value::as_bool) != Some(true) {

@@ -97,12 +97,11 @@ pub(crate) fn condition(kind: &str, status: &str, reason: &str, message: &str, n
 /// Puts a condition into `status.conditions`. The time of the last transition stays unless the status changes.
 pub(crate) fn set_condition(definition: &mut Value, mut condition: Value) {
     let kind = condition.str_at(&["type"]).unwrap_or_default().to_owned();
-    if let Some(old) = object::condition(definition, &kind) {
-        if old.get("status") == condition.get("status") {
-            if let Some(time) = old.get("lastTransitionTime") {
-                condition.set(&["lastTransitionTime"], time.clone());
-            }
-        }
+    if let Some(old) = object::condition(definition, &kind)
+        && old.get("status") == condition.get("status")
+        && let Some(time) = old.get("lastTransitionTime")
+    {
+        condition.set(&["lastTransitionTime"], time.clone());
     }
     let conditions = definition.entry(&["status", "conditions"]);
     if conditions.as_array().is_none() {

@@ -247,12 +247,9 @@ pub(crate) async fn delete_collection(
             ..target.clone()
         };
         match delete(context, &one, options) {
-            Err(status)
-                if !status.is_not_found() && !(status.is_conflict() && one.resource.is("", "namespaces")) =>
-            {
-                return Err(status);
-            }
-            _ => {}
+            // Somebody else was faster.
+            Err(status) if status.is_not_found() => {}
+            outcome => drop(outcome?),
         }
     }
     Ok(page)

@@ -226,5 +226,5 @@ pub(crate) fn may_go(namespace: bool, value: &Value) -> bool {
     object::deletion_timestamp(value).is_some()
         && value.i64_at(&["metadata", "deletionGracePeriodSeconds"]).unwrap_or_default() == 0
         && object::finalizers(value).next().is_none()
-        && !(namespace && !value.items_at(&["spec", "finalizers"]).is_empty())
+        && (!namespace || value.items_at(&["spec", "finalizers"]).is_empty())
 }

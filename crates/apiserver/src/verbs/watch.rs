@@ -100,11 +100,11 @@ pub(crate) async fn watch(
     watch.generation.mark_unchanged();
     // Without a version the old rule holds: everything there is comes first, without a bookmark after it.
     let initial = options.send_initial_events.unwrap_or(version.is_none());
-    if let Some(version) = version {
-        if let Err(status) = read::reach(state, version).await {
-            watch.fail(&status);
-            return Ok(watch);
-        }
+    if let Some(version) = version
+        && let Err(status) = read::reach(state, version).await
+    {
+        watch.fail(&status);
+        return Ok(watch);
     }
     let from = if initial || version.is_none() {
         let snapshot = state.store.snapshot();
