@@ -175,3 +175,22 @@ async fn a_cluster_object_with_an_owner_in_a_namespace_is_left_alone() {
     assert!(house.until_event("OwnerRefInvalidNamespace").await.contains("does not exist in namespace"));
     assert!(house.get(&NAMESPACES, "made").await.is_some());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_fell_behind_begins_anew_and_misses_nothing() {
+    let server = pilothouse_apiserver::Server::builder().history(8).start().unwrap();
+    let house = House::on(server, pilothouse_cluster::Options::default()).await;
+    let owner = house.create(&CONFIG_MAPS, config_map("owner")).await;
+    house.create(&CONFIG_MAPS, config_map("stranger")).await;
+    // Nothing else runs while these are made, so that the watches lose their place in the short history.
+    for number in 0..100 {
+        house.create(&CONFIG_MAPS, owned(&format!("owned-{number}"), &[(&owner, false)])).await;
+    }
+    house.delete(&CONFIG_MAPS, "owner", Some(Propagation::Background)).await;
+    house
+        .until(&CONFIG_MAPS, |all| {
+            all.iter().all(|map| !object::name(map).starts_with("owned-")).then_some(())
+        })
+        .await;
+    assert!(house.get(&CONFIG_MAPS, "stranger").await.is_some());
+}

@@ -14,3 +14,4 @@ mod node;
 mod scheduling;
 mod services;
 mod sets;
+mod whole;
