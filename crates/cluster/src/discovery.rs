@@ -91,15 +91,9 @@ impl Discovery {
         self.kinds.read().values().find(|k| k.group == group && k.kind == kind).cloned()
     }
 
-    /// Waits until what was there of each kind at the start has been seen.
-    pub(crate) async fn synced(&self) {
-        for kind in self.all() {
-            self.api.of(&kind.gvr()).synced().await;
-        }
-    }
-
     /// Asks again what is served: new kinds are followed, and those that went are let go.
-    fn refresh(&self) {
+    pub(crate) fn refresh(&self) {
+        let handlers = self.handlers.lock();
         let mut served: BTreeMap<(String, String), Arc<Kind>> = BTreeMap::new();
         for resource in self.api.client.resources() {
             let usable = ["list", "watch", "delete"].iter().all(|verb| resource.has_verb(verb));
@@ -118,7 +112,6 @@ impl Discovery {
                 })
             });
         }
-        let handlers = self.handlers.lock();
         let before = std::mem::replace(&mut *self.kinds.write(), served.clone());
         for (key, kind) in &before {
             if served.get(key) != Some(kind) {

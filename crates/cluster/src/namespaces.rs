@@ -13,7 +13,7 @@ use crate::discovery::Discovery;
 use crate::harness::api::{Api, Failure};
 use crate::harness::controller::{Reconcile, Runner};
 use crate::harness::queue::Queue;
-use crate::resources::{NAMESPACES, PODS};
+use crate::resources::{EVENTS, NAMESPACES, PODS};
 
 struct Namespaces {
     api: Api,
@@ -28,6 +28,8 @@ impl Reconcile for Namespaces {
         if object::deletion_timestamp(&namespace).is_none() {
             return Ok(None);
         }
+        // A kind may have been defined, and an object of it made, only just before.
+        self.discovery.refresh();
         // Pods first, so that they can still reach what they use while they end.
         let mut remaining = self.empty(name, true).await?;
         if remaining.is_empty() {
@@ -79,6 +81,8 @@ impl Namespaces {
     }
 
     async fn finalize(&self, namespace: Value) -> Result<(), Failure> {
+        // Events are not followed, as they are many and nothing waits for them; none can be made here any more.
+        self.api.delete_all(&EVENTS, object::name(&namespace)).await?;
         let keep: Vec<Value> = namespace
             .items_at(&["spec", "finalizers"])
             .iter()

@@ -39,8 +39,6 @@ impl Reconcile for Collector {
     type Key = String;
 
     async fn reconcile(&self, uid: &String) -> Result<Option<Duration>, Failure> {
-        // Before everything has been seen, an owner may be there although the graph does not know it.
-        self.discovery.synced().await;
         let Some(node) = self.graph.get(uid) else { return Ok(None) };
         if object::deletion_timestamp(&node.object).is_none() {
             self.collect(&node).await?;
@@ -133,6 +131,7 @@ impl Collector {
         let uid = object::uid(&owner.object);
         let namespace = object::namespace(&owner.object);
         let mut dependents = Vec::new();
+        self.discovery.refresh();
         for kind in self.discovery.all() {
             if namespace.is_some() && !kind.namespaced {
                 continue;

@@ -201,6 +201,16 @@ impl Api {
         Ok(())
     }
 
+    /// Deletes everything of a resource in a namespace, without waiting for anyone to see it.
+    pub(crate) async fn delete_all(&self, resource: &Gvr, namespace: &str) -> Result<(), Failure> {
+        let (list, delete) = (ListOptions::default(), DeleteOptions::default());
+        let deleted = self.client.delete_collection(resource, Some(namespace), &list, &delete).await;
+        deleted.map(drop).map_err(|status| Failure::Api {
+            doing: format!("deleting {} of {namespace}", resource.resource),
+            status: Box::new(status),
+        })
+    }
+
     /// Asks a subresource of an object to act.
     pub(crate) async fn create_subresource(
         &self,

@@ -10,6 +10,7 @@ use parking_lot::{Mutex, RwLock};
 use pilothouse_apiserver::{Client, WatchEventKind, WatchOptions};
 use pilothouse_value::{Gvr, Status, Value, object};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -18,6 +19,8 @@ pub(crate) type Object = Arc<Value>;
 
 /// The longest wait before a watch that failed is opened again.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
+/// A watch that ends sooner than this has failed, whatever it says: a server that stops ends each at once.
+const SHORTEST_WATCH: Duration = Duration::from_secs(1);
 
 /// What happened to one object: `old` is missing when it is new, `new` when it is gone.
 #[derive(Clone, Debug)]
@@ -176,20 +179,24 @@ impl Informer {
         let mut version = None;
         let mut failures = 0;
         loop {
-            let followed = self.stop.run_until_cancelled(self.follow(&client, &mut version)).await;
-            match followed {
-                None => return,
-                Some(Ok(())) => failures = 0,
-                Some(Err(status)) => {
-                    // What the watch went on from may be gone: begin anew with everything.
-                    version = None;
-                    failures += 1;
-                    tracing::debug!(resource = %self.resource, error = %status.message, "a watch failed");
-                    let delay = Duration::from_millis(10 << failures.min(12)).min(LONGEST_BACKOFF);
-                    if self.stop.run_until_cancelled(tokio::time::sleep(delay)).await.is_none() {
-                        return;
-                    }
-                }
+            let begun = Instant::now();
+            let Some(followed) = self.stop.run_until_cancelled(self.follow(&client, &mut version)).await
+            else {
+                return;
+            };
+            if let Err(status) = &followed {
+                // What the watch went on from may be gone: begin anew with everything.
+                version = None;
+                tracing::debug!(resource = %self.resource, error = %status.message, "a watch failed");
+            }
+            if followed.is_ok() && begun.elapsed() >= SHORTEST_WATCH {
+                failures = 0;
+                continue;
+            }
+            failures += 1;
+            let delay = Duration::from_millis(5 << failures.min(13)).min(LONGEST_BACKOFF);
+            if self.stop.run_until_cancelled(tokio::time::sleep(delay)).await.is_none() {
+                return;
             }
         }
     }

@@ -42,7 +42,7 @@ resources! {
 }
 
 /// The longest wait; on a clock that is held while anything moves it takes no time.
-const WITHIN: Duration = Duration::from_secs(60);
+const WITHIN: Duration = Duration::from_secs(120);
 
 pub(crate) struct House {
     pub(crate) client: Client,

@@ -35,7 +35,7 @@ async fn everything_in_a_namespace_goes_with_it_custom_objects_too() {
     house.until_count(&PODS, 2).await;
     house.delete(&NAMESPACES, "made", None).await;
     house.until_gone(&NAMESPACES, "made").await;
-    for resource in [&*WEBS, &*DEPLOYMENTS, &*REPLICA_SETS, &*PODS] {
+    for resource in [&*WEBS, &*DEPLOYMENTS, &*REPLICA_SETS, &*PODS, &*EVENTS] {
         assert_eq!(house.names(resource).await, Vec::<String>::new(), "{resource}");
     }
     let left = house.list(&CONFIG_MAPS).await;

@@ -53,9 +53,13 @@ async fn a_stateful_set_writes_to_its_claim_and_finds_it_again() {
             json!({"replicas": 1, "volumeClaimTemplates": [{"metadata": {"name": "data"},
                 "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}}]}),
         );
-        let mut container = shell("echo once >> /data/log; trap 'exit 0' TERM; while :; do sleep 1 & wait; done");
+        let mut container =
+            shell("echo once >> /data/log; trap 'exit 0' TERM; while :; do sleep 1 & wait; done");
         container.set(&["volumeMounts"], json!([{"name": "data", "mountPath": "/data"}]));
-        container.set(&["readinessProbe"], json!({"exec": {"command": ["test", "-s", "/data/log"]}, "periodSeconds": 1}));
+        container.set(
+            &["readinessProbe"],
+            json!({"exec": {"command": ["test", "-s", "/data/log"]}, "periodSeconds": 1}),
+        );
         set.set(&["spec", "template", "spec"], json!({"terminationGracePeriodSeconds": 1}));
         set.set(&["spec", "template", "spec", "containers"], vec![container]);
         house.create(&STATEFUL_SETS, set).await;
@@ -64,7 +68,9 @@ async fn a_stateful_set_writes_to_its_claim_and_finds_it_again() {
         assert_eq!(std::fs::read_to_string(&log).unwrap(), "once\n");
         house.delete(&PODS, "db-0", None).await;
         house
-            .until_one(&PODS, "db-0", |p| object::uid(p) != object::uid(&pod) && object::condition_is_true(p, "Ready"))
+            .until_one(&PODS, "db-0", |p| {
+                object::uid(p) != object::uid(&pod) && object::condition_is_true(p, "Ready")
+            })
             .await;
         assert_eq!(std::fs::read_to_string(&log).unwrap(), "once\nonce\n");
         house.delete(&STATEFUL_SETS, "db", Some(Propagation::Foreground)).await;
@@ -104,7 +110,9 @@ async fn a_rollout_of_processes_comes_through_and_its_service_follows() {
     let mut service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}});
     service.set(&["spec"], json!({"selector": {"app": "web"}, "ports": [{"port": 80}]}));
     house.create(&SERVICES, service).await;
-    let two = |endpoints: &Value| endpoints.items_at(&["subsets"]).iter().any(|s| s.items_at(&["addresses"]).len() == 2);
+    let two = |endpoints: &Value| {
+        endpoints.items_at(&["subsets"]).iter().any(|s| s.items_at(&["addresses"]).len() == 2)
+    };
     house.until_one(&ENDPOINTS, "web", two).await;
     let before = house.names(&PODS).await;
     house.patch(&DEPLOYMENTS, "web", json!({"spec": {"template": {"spec": pod("welcome")}}})).await;

@@ -18,6 +18,8 @@ use crate::harness::plan::Plan;
 use crate::resources::{JOBS, PODS};
 use crate::time;
 
+/// Who manages a Job that does not say it.
+const MANAGER: &str = "kubernetes.io/job-controller";
 /// The delay before a failed pod is replaced, doubled with each failure (`DefaultJobPodFailureBackOff`).
 const FIRST_BACKOFF_SECONDS: i64 = 10;
 /// The longest such delay (`MaxJobPodFailureBackOff`).
@@ -36,6 +38,10 @@ struct View<'a> {
 /// What to do for a Job, given the pods of its namespace.
 pub(crate) fn reconcile(job: &Value, all_pods: &[&Value], now: Timestamp) -> Plan {
     let mut plan = Plan::default();
+    let manager = job.str_at(&["spec", "managedBy"]).unwrap_or(MANAGER);
+    if manager != MANAGER {
+        return plan;
+    }
     if finish::is_finished(job) {
         finish::expire(job, now, &mut plan);
         return plan;
