@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Event as CoreEvent, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, Time};
-use k8s_openapi::jiff::Timestamp;
+use k8s_openapi::jiff::{Timestamp, Unit};
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::clock::Clock;
 use crate::metrics::Metrics;
 use crate::object::Object;
 use crate::shutdown::Tasks;
@@ -111,12 +112,17 @@ struct Message {
 
 impl Recorder {
     /// Starts the task that sends; [`Recorder::named`] gives each controller its own.
-    pub(crate) fn start(client: Client, metrics: Metrics, tasks: &Tasks) -> Self {
+    pub(crate) fn start(client: Client, metrics: Metrics, tasks: &Tasks, clock: Clock) -> Self {
         let (line, receiver) = mpsc::channel(LINE);
         let abort = tasks.abort.clone();
         tasks.tracker.spawn(async move {
-            let mut sender =
-                Sender { client, sent: HashMap::new(), order: VecDeque::new(), budgets: HashMap::new() };
+            let mut sender = Sender {
+                client,
+                clock,
+                sent: HashMap::new(),
+                order: VecDeque::new(),
+                budgets: HashMap::new(),
+            };
             abort.run_until_cancelled(sender.run(receiver)).await;
         });
         Self { controller: "".into(), line, metrics }
@@ -156,6 +162,7 @@ struct Budget {
 
 struct Sender {
     client: Client,
+    clock: Clock,
     sent: HashMap<u64, Sent>,
     order: VecDeque<u64>,
     budgets: HashMap<u64, Budget>,
@@ -183,8 +190,7 @@ impl Sender {
         if let Some(sent) = self.sent.get_mut(&id).filter(|sent| now.duration_since(sent.last) < WINDOW) {
             sent.count += 1;
             sent.last = now;
-            let patch = json!({"count": sent.count, "lastTimestamp": Timestamp::now().round(second())
-                .unwrap_or_else(|_| Timestamp::now())});
+            let patch = json!({"count": sent.count, "lastTimestamp": seconds(self.clock.now())});
             let events = Api::<CoreEvent>::namespaced(self.client.clone(), &sent.namespace);
             match events.patch(&sent.name, &PatchParams::default(), &Patch::Merge(patch)).await {
                 // The event has expired on the server: send it anew.
@@ -230,13 +236,13 @@ impl Sender {
 
     fn event(&self, message: &Message, id: u64) -> CoreEvent {
         let Message { controller, regarding, event } = message;
-        let now = Timestamp::now();
+        let now = self.clock.now();
         // Events about cluster-scoped objects live in the namespace `default`.
         let namespace = regarding.namespace.clone().unwrap_or_else(|| "default".to_owned());
         let mut name = regarding.name.clone().unwrap_or_default();
         name.truncate(220);
         let name = format!("{name}.{:x}", digest(&(id, now.as_nanosecond())));
-        let seconds = Some(Time(now.round(second()).unwrap_or(now)));
+        let second = Some(Time(seconds(now)));
         CoreEvent {
             metadata: ObjectMeta { namespace: Some(namespace), name: Some(name), ..ObjectMeta::default() },
             involved_object: regarding.clone(),
@@ -249,8 +255,8 @@ impl Sender {
             action: Some(event.action.clone()),
             count: Some(1),
             event_time: Some(MicroTime(now)),
-            first_timestamp: seconds.clone(),
-            last_timestamp: seconds,
+            first_timestamp: second.clone(),
+            last_timestamp: second,
             reporting_component: Some(controller.to_string()),
             reporting_instance: Some(controller.to_string()),
             source: Some(EventSource { component: Some(controller.to_string()), host: None }),
@@ -259,8 +265,9 @@ impl Sender {
     }
 }
 
-fn second() -> k8s_openapi::jiff::Unit {
-    k8s_openapi::jiff::Unit::Second
+/// Without fractions, as `metav1.Time` has it.
+fn seconds(time: Timestamp) -> Timestamp {
+    time.round(Unit::Second).unwrap_or(time)
 }
 
 fn digest(value: &impl Hash) -> u64 {

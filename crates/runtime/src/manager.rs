@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::backoff::Backoff;
 use crate::cache::{AnyStore, Cache, Change, Selection, WatchStatus};
 use crate::client::observed;
+use crate::clock::Clock;
 use crate::controller::{Context, Controller, Planned, Reconciler, Settings, Shared, Worker};
 use crate::declaration::{Declaration, merge_rules};
 use crate::error::{Error, Result};
@@ -153,32 +154,35 @@ impl Manager {
             tasks: tasks.clone(),
             grace: self.grace,
             probes: None,
+            served: CancellationToken::new(),
             loads: Vec::new(),
             resyncs: Vec::new(),
         };
         if let Some(address) = self.probes {
             let probes =
                 Probes { metrics: metrics.clone(), cache: cache.clone(), shutdown: shutdown.clone() };
-            running.probes = Some(probes.listen(address, &tasks).await?);
+            running.probes = Some(probes.listen(address, running.served.clone()).await?);
         }
-        let events = Recorder::start(client.clone(), metrics.clone(), &tasks);
-        let base = Base { client, cache, metrics, events, shutdown, tasks, namespace: self.namespace };
-        let mut ready = Vec::new();
-        for controller in self.controllers {
-            ready.push(controller.connect(&base));
+        let clock = Clock::default();
+        let events = Recorder::start(client.clone(), metrics.clone(), &tasks, clock);
+        let base = Base { clock, client, cache, metrics, events, shutdown, tasks, namespace: self.namespace };
+        let ready: Vec<_> =
+            self.controllers.into_iter().map(|controller| controller.connect(&base)).collect();
+        // Only controllers that run keep the recorder: its task ends with them.
+        drop(base);
+        match running.go(ready, self.sync).await {
+            Ok(()) => Ok(running),
+            Err(error) => {
+                running.shutdown().await;
+                Err(error)
+            }
         }
-        running.wait_for_caches(self.sync).await?;
-        for controller in ready {
-            running.loads.push(controller.load);
-            running.resyncs.push(controller.resync);
-            controller.go.await?;
-        }
-        Ok(running)
     }
 }
 
 /// What all controllers of a manager share.
 struct Base {
+    clock: Clock,
     client: Client,
     cache: Cache,
     metrics: Metrics,
@@ -242,6 +246,7 @@ impl<R: Reconciler> Start for Declared<R> {
             queue: queue.clone(),
             shutdown: base.shutdown.clone(),
             tasks: base.tasks.clone(),
+            clock: base.clock,
         });
         let worker = Worker {
             metrics: base.metrics.controller(&name, declaration.concurrency),
@@ -290,6 +295,8 @@ pub struct Running {
     tasks: Tasks,
     grace: Duration,
     probes: Option<SocketAddr>,
+    /// Cancelled last: probes are answered until the very end.
+    served: CancellationToken,
     loads: Vec<watch::Receiver<Load>>,
     resyncs: Vec<Box<dyn Fn() + Send + Sync>>,
 }
@@ -349,7 +356,7 @@ impl Running {
     /// Stops in good order: takes no new work, gives running reconciles and background tasks the grace period, sends
     /// the events that wait, ends the watches. Nothing runs any more when it returns.
     pub async fn shutdown(self) {
-        let Self { cache, shutdown, watches, tasks, grace, .. } = self;
+        let Self { cache, shutdown, watches, tasks, grace, served, .. } = self;
         shutdown.cancel();
         tasks.tracker.close();
         if tokio::time::timeout(grace, tasks.tracker.wait()).await.is_err() {
@@ -359,22 +366,22 @@ impl Running {
         tasks.tracker.wait().await;
         watches.cancel();
         cache.closed().await;
+        served.cancel();
     }
 
-    async fn wait_for_caches(&self, limit: Duration) -> Result {
-        if tokio::time::timeout(limit, self.cache.synced()).await.is_ok() {
-            return Ok(());
+    /// Waits for the caches and starts the controllers.
+    async fn go(&mut self, controllers: Vec<Connected>, sync: Duration) -> Result {
+        if tokio::time::timeout(sync, self.cache.synced()).await.is_err() {
+            let statuses = self.cache.statuses();
+            let failing: Vec<_> =
+                statuses.iter().filter(|status| !status.is_ready()).map(ToString::to_string).collect();
+            return Err(Error::NotReady { limit: sync, failing: failing.join("\n") });
         }
-        let failing: Vec<_> = self
-            .cache
-            .statuses()
-            .iter()
-            .filter(|status| !status.is_ready())
-            .map(ToString::to_string)
-            .collect();
-        self.shutdown.cancel();
-        self.watches.cancel();
-        self.tasks.abort.cancel();
-        Err(Error::NotReady { limit, failing: failing.join("\n") })
+        for controller in controllers {
+            self.loads.push(controller.load);
+            self.resyncs.push(controller.resync);
+            controller.go.await?;
+        }
+        Ok(())
     }
 }

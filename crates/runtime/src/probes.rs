@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
@@ -11,12 +12,15 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::Cache;
 use crate::error::{Error, Result};
 use crate::metrics::Metrics;
-use crate::shutdown::Tasks;
+
+/// Connections that are served at a time.
+const CONNECTIONS: usize = 100;
 
 /// What the answers are made of.
 #[derive(Clone, Debug)]
@@ -27,39 +31,46 @@ pub(crate) struct Probes {
 }
 
 impl Probes {
-    /// Listens on `address` (port 0 chooses a free one) and answers until the shutdown. Returns the real address.
-    pub(crate) async fn listen(self, address: SocketAddr, tasks: &Tasks) -> Result<SocketAddr> {
+    /// Listens on `address` (port 0 chooses a free one) and answers until `end`. Returns the real address.
+    pub(crate) async fn listen(self, address: SocketAddr, end: CancellationToken) -> Result<SocketAddr> {
         let cannot = |source| Error::Listen { address: address.to_string(), source };
         let listener = TcpListener::bind(address).await.map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
-        let abort = tasks.abort.clone();
-        tasks.tracker.spawn(async move {
-            // Probes are answered until the very end, so that a slow shutdown does not look like a crash.
-            abort.run_until_cancelled_owned(self.accept(listener)).await;
-        });
+        tokio::spawn(async move { end.run_until_cancelled_owned(self.accept(listener)).await });
         Ok(address)
     }
 
     async fn accept(self, listener: TcpListener) {
+        // Connections end with this future.
+        let mut connections = JoinSet::new();
         loop {
-            let stream = match listener.accept().await {
-                Ok((stream, _)) => stream,
-                Err(error) => {
-                    tracing::warn!(%error, "cannot accept a connection to the probes");
-                    continue;
-                }
+            let stream = tokio::select! {
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => stream,
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot accept a connection to the probes");
+                        // Out of file handles, most likely: the next one may have luck.
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                        continue;
+                    }
+                },
+                Some(_) = connections.join_next(), if !connections.is_empty() => continue,
             };
+            if connections.len() >= CONNECTIONS {
+                tracing::warn!("too many connections to the probes; one is closed");
+                continue;
+            }
             let probes = self.clone();
-            tokio::spawn(async move {
+            connections.spawn(async move {
                 let service = service_fn(move |request| {
                     let answer = probes.answer(&request);
                     async move { Ok::<_, Infallible>(answer) }
                 });
-                // A broken connection is the client's affair.
-                let _ = http1::Builder::new()
+                let connection = http1::Builder::new()
                     .timer(TokioTimer::new())
-                    .serve_connection(TokioIo::new(stream), service)
-                    .await;
+                    .serve_connection(TokioIo::new(stream), service);
+                // A broken connection is the client's affair.
+                let _ = connection.await;
             });
         }
     }

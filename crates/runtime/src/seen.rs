@@ -4,6 +4,7 @@ use std::any::TypeId;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use k8s_openapi::jiff::Timestamp;
 use parking_lot::Mutex;
 
 use crate::available::Available;
@@ -113,6 +114,12 @@ impl<'a> Seen<'a> {
             Some(object) => object.availability(),
             None => ConditionStatus::unmet("Creating", format!("{} {name} is being created", K::kind(&()))),
         }
+    }
+
+    /// The time of day; in a test with a held clock it moves with that clock. A plan that depends on it should say with
+    /// `requeue_after` when it changes.
+    pub fn now(&self) -> Timestamp {
+        self.context.now()
     }
 
     fn store<K: Object>(&self) -> Option<&Store<K>> {

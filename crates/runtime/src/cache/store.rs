@@ -267,3 +267,103 @@ impl<K: Object> AnyStore for Store<K> {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    fn store() -> Store<ConfigMap> {
+        Store::new(Gauge::default())
+    }
+
+    fn object(name: &str, version: u64) -> ConfigMap {
+        let mut object = ConfigMap::default();
+        object.metadata.namespace = Some("demo".to_owned());
+        object.metadata.name = Some(name.to_owned());
+        object.metadata.resource_version = Some(version.to_string());
+        object
+    }
+
+    fn cached(store: &Store<ConfigMap>, name: &str) -> Option<u64> {
+        store.get(&Key::new("demo", name)).map(|object| version(&*object))
+    }
+
+    #[test]
+    fn an_own_write_is_seen_before_the_watch_brings_it_and_once() {
+        let store = store();
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let tell = told.clone();
+        store.subscribe(move |change| tell.lock().push(change.new.map(|object| version(&**object))));
+        store.deliver(object("a", 5));
+        store.observe(object("a", 7));
+        assert_eq!(cached(&store, "a"), Some(7));
+        store.deliver(object("a", 6));
+        store.deliver(object("a", 7));
+        assert_eq!(cached(&store, "a"), Some(7), "the watch is behind and must not take it back");
+        assert_eq!(*told.lock(), [Some(5), Some(7)]);
+    }
+
+    #[test]
+    fn the_answer_to_a_write_does_not_bring_back_what_was_deleted_meanwhile() {
+        let store = store();
+        store.deliver(object("a", 10));
+        store.remove(&object("a", 11));
+        store.observe(object("a", 10));
+        assert_eq!(cached(&store, "a"), None);
+    }
+
+    #[test]
+    fn an_old_deletion_does_not_take_a_new_object() {
+        let store = store();
+        store.observe(object("a", 12));
+        store.remove(&object("a", 11));
+        assert_eq!(cached(&store, "a"), Some(12));
+    }
+
+    #[test]
+    fn a_new_list_takes_away_what_is_gone_and_keeps_newer_own_writes() {
+        let store = store();
+        for name in ["gone", "kept"] {
+            store.deliver(object(name, 5));
+        }
+        store.observe(object("new", 20));
+        assert!(!store.is_synced());
+        store.finish_list(&[Key::new("demo", "kept")].into(), "15");
+        assert!(store.is_synced());
+        assert_eq!(["gone", "kept", "new"].map(|name| cached(&store, name)), [None, Some(5), Some(20)]);
+    }
+
+    #[test]
+    fn objects_are_found_by_their_owner() {
+        let store = store();
+        let owned_by = |owner: &str, version| {
+            let owner =
+                OwnerReference { uid: owner.to_owned(), controller: Some(true), ..Default::default() };
+            let mut object = object("a", version);
+            object.metadata.owner_references = Some(vec![owner]);
+            object
+        };
+        store.deliver(owned_by("first", 1));
+        assert_eq!(store.owned_by("first").len(), 1);
+        store.deliver(owned_by("second", 2));
+        assert_eq!((store.owned_by("first").len(), store.owned_by("second").len()), (0, 1));
+        store.remove(&owned_by("second", 3));
+        assert!(store.owned_by("second").is_empty());
+        assert!(store.0.state.read().owned.is_empty(), "nothing is kept of owners without objects");
+    }
+
+    #[test]
+    fn a_late_subscriber_is_told_of_what_is_there() {
+        let store = store();
+        store.deliver(object("a", 1));
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let tell = told.clone();
+        store.subscribe(move |change| tell.lock().push(change.key.to_string()));
+        store.deliver(object("b", 2));
+        assert_eq!(*told.lock(), ["demo/a", "demo/b"]);
+    }
+}

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::shutdown::Tasks;
 use futures::FutureExt;
+use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use kube::api::{Patch, PatchParams};
 use kube::core::Request;
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::worker::panic_text;
 use crate::cache::{AnyStore, Store};
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::events::Recorder;
 use crate::object::{Key, Kind, Object};
@@ -37,6 +39,7 @@ pub(crate) struct Shared {
     pub(crate) queue: Arc<Queue<Key>>,
     pub(crate) shutdown: CancellationToken,
     pub(crate) tasks: Tasks,
+    pub(crate) clock: Clock,
 }
 
 impl fmt::Debug for Context {
@@ -92,6 +95,11 @@ impl Context {
         if let Ok(store) = self.store::<K>() {
             store.observe(object);
         }
+    }
+
+    /// The time of day; in a test with a held clock it moves with that clock.
+    pub fn now(&self) -> Timestamp {
+        self.0.clock.now()
     }
 
     /// Where to send events about objects.

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use k8s_openapi::jiff::Timestamp;
 use kube::api::{DeleteParams, GetParams, Patch, PatchParams, Preconditions, PropagationPolicy};
 use kube::core::{PartialObjectMeta, Request};
 use parking_lot::Mutex;
@@ -179,7 +178,7 @@ impl<K: Object> Actor<'_, K> {
             .map_err(|source| Error::Json { what: what(), source })
             .map(|mut object| compare::without_nulls(object["status"].take()))?;
         let meta = self.object.meta();
-        let wanted = status::wanted(&live, planned, conditions, meta.generation, Timestamp::now());
+        let wanted = status::wanted(&live, planned, conditions, meta.generation, self.context.now());
         let Some(change) = status::merge_patch(&live, &wanted) else { return Ok(()) };
         let written = |result: &Value| Written {
             wanted: compare::status_fingerprint(&wanted),
