@@ -18,6 +18,7 @@ mod mask;
 pub mod params;
 pub mod plan;
 pub mod render;
+pub mod report;
 pub mod template;
 
 pub use controller::{Options, manager, run, start};

@@ -49,11 +49,42 @@ pub struct Lookup {
     pub config_maps: BTreeMap<(String, String), k8s_openapi::api::core::v1::ConfigMap>,
 }
 
-/// Renders an action.
+/// Renders an action that is to be run: a function that cannot be run here is wrong too.
 ///
 /// # Errors
 /// Everything that is wrong with it.
 pub fn action(
+    blueprint: &Blueprint,
+    spec: &ActionSpec,
+    params: &Params,
+    lookup: &Lookup,
+) -> Result<ActionPlan, Vec<Problem>> {
+    let not_built = blueprint.actions.get(&spec.name).map(check::not_built).unwrap_or_default();
+    let refused: Vec<_> = not_built
+        .into_iter()
+        .map(|(phase, function)| Problem {
+            blueprint: blueprint.metadata.name.clone().unwrap_or_default(),
+            action: spec.name.clone(),
+            phase,
+            message: format!(
+                "function {} cannot be run by this operator yet; it runs {}",
+                function.name,
+                registry::built_names()
+            ),
+        })
+        .collect();
+    match render_action(blueprint, spec, params, lookup) {
+        Ok(plan) if refused.is_empty() => Ok(plan),
+        Ok(_) => Err(refused),
+        Err(problems) => Err(problems.into_iter().chain(refused).collect()),
+    }
+}
+
+/// Renders an action, also one with functions that cannot be run here.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn render_action(
     blueprint: &Blueprint,
     spec: &ActionSpec,
     params: &Params,
@@ -72,14 +103,6 @@ pub fn action(
     let mut problems: Vec<_> =
         check::blueprint(blueprint).into_iter().filter(|p| p.action == spec.name).collect();
     problems.extend(missing_inputs(action, spec).into_iter().map(|message| problem("", message)));
-    problems.extend(check::not_built(action).into_iter().map(|(phase, function)| {
-        let message = format!(
-            "function {} cannot be run by this operator yet; it runs {}",
-            function.name,
-            registry::built_names()
-        );
-        problem(&phase, message)
-    }));
     if !problems.is_empty() {
         return Err(problems);
     }

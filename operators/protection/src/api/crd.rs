@@ -13,14 +13,6 @@ pub fn crds() -> Result<Vec<CustomResourceDefinition>, serde_json::Error> {
     documents().into_iter().map(serde_json::from_value).collect()
 }
 
-/// The definitions as YAML, for `kubectl apply`.
-///
-/// # Errors
-/// Never with the schemas of this file; a test writes them.
-pub fn manifest() -> Result<String, serde_saphyr::ser::Error> {
-    documents().iter().map(|document| Ok(format!("---\n{}", serde_saphyr::to_string(document)?))).collect()
-}
-
 fn documents() -> [Value; 3] {
     [
         crd("ActionSet", "actionset", &action_set(), &columns()),

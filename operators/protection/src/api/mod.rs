@@ -16,7 +16,7 @@ pub use actionset::{
     PhaseProgress, State,
 };
 pub use blueprint::{Blueprint, BlueprintAction, BlueprintPhase};
-pub use crd::{crds, manifest};
+pub use crd::crds;
 pub use profile::{Credential, KeyPair, Location, LocationType, Profile};
 
 /// The API group.

@@ -1,0 +1,7 @@
+//! The operator as its users meet it.
+
+mod corpus;
+mod crash;
+mod manifests;
+mod run;
+mod stage;
