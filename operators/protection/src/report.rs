@@ -17,7 +17,9 @@ use crate::plan::{self, Lookup};
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// There is no such folder, or it cannot be read.
-    #[error("cannot read {path}: {source}\nhint: set PILOTHOUSE_CORPUS to the folder that holds `blueprints/`")]
+    #[error(
+        "cannot read {path}: {source}\nhint: set PILOTHOUSE_CORPUS to the folder that holds `blueprints/`"
+    )]
     Folder {
         /// The folder or the file.
         path: PathBuf,
@@ -96,7 +98,8 @@ pub fn folder(folder: &Path) -> Result<Vec<ActionReport>, ReportError> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         match document.get("kind").and_then(Value::as_str) {
             Some("Blueprint") => {
-                let blueprint: Blueprint = serde_json::from_value(document).map_err(|e| failed(e.to_string()))?;
+                let blueprint: Blueprint =
+                    serde_json::from_value(document).map_err(|e| failed(e.to_string()))?;
                 blueprints.push((name, blueprint));
             }
             Some("ActionSet") => {
@@ -170,7 +173,10 @@ fn sample_spec(blueprint: &Blueprint, key: &str, action: &BlueprintAction) -> Ac
     let made = blueprint.actions.values().flat_map(|a| &a.output_artifacts);
     let mut artifacts: BTreeMap<String, Artifact> = made
         .map(|(name, artifact)| {
-            let key_value = artifact.key_value.keys().map(|k| (k.clone(), format!("sample-{k}"))).collect();
+            // Counts are read as numbers.
+            let value =
+                |key: &str| if key.ends_with("Count") { "2".to_owned() } else { format!("sample-{key}") };
+            let key_value = artifact.key_value.keys().map(|k| (k.clone(), value(k))).collect();
             (name.clone(), Artifact { key_value, kopia_snapshot: "sample".to_owned() })
         })
         .collect();
@@ -219,7 +225,8 @@ fn sample_params(action: &BlueprintAction, spec: &ActionSpec) -> Params {
     };
     let keys = ["aws_access_key_id", "aws_secret_access_key", "password", "password_superuser", "username"];
     let secret = Secret { data: bytes(&keys), ..Secret::default() };
-    let map = ConfigMap { data: Some([("bucket".to_owned(), "sample".to_owned())].into()), ..ConfigMap::default() };
+    let map =
+        ConfigMap { data: Some([("bucket".to_owned(), "sample".to_owned())].into()), ..ConfigMap::default() };
     Params {
         pinned: Pinned { time: "2026-01-02T03:04:05.678Z".to_owned(), object: sample_object(), subject },
         artifacts_in: spec.artifacts.clone(),

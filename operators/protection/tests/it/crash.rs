@@ -19,7 +19,8 @@ struct Life(Option<tokio::runtime::Runtime>);
 
 impl Life {
     fn start(stage: &Stage) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let client = with_logs(stage.cluster.client(), &stage.logs);
         runtime.spawn(async move {
             let running = controller::start(client, Options::default()).await.unwrap();
@@ -94,7 +95,8 @@ async fn killed_at_any_moment_and_started_again_it_comes_to_its_end(cluster: Clu
     }
     hand.abort();
     println!("{RUNS} runs, killed twice each: {ends:?}");
-    let twice: Vec<_> = ran.lock().unwrap().iter().filter(|(_, pods)| pods.len() > 1).map(|(step, _)| step.clone()).collect();
+    let twice: Vec<_> =
+        ran.lock().unwrap().iter().filter(|(_, pods)| pods.len() > 1).map(|(step, _)| step.clone()).collect();
     assert!(twice.is_empty(), "ran twice: {twice:?}");
     assert_eq!(ran.lock().unwrap().len(), usize::try_from(RUNS).unwrap() * 4);
     assert_eq!(ends, HashMap::from([("Complete ".to_owned(), 50)]));
@@ -119,7 +121,8 @@ async fn a_command_that_was_running_is_not_run_again(cluster: Cluster) -> Result
     status.actions[0].phases[0].state = State::Running;
     status.actions[0].defer_phase.state = State::Pending;
     let notes = json!({"actions": [{"step": {"started": "2026-01-01T00:00:00Z"}}]}).to_string();
-    let patch = json!({"metadata": {"annotations": {controller::journal::ANNOTATION: notes}}, "status": status});
+    let patch =
+        json!({"metadata": {"annotations": {controller::journal::ANNOTATION: notes}}, "status": status});
     cluster.patch::<ActionSet>("b", None, patch).await?;
     for pod in stage.pods().await? {
         cluster.delete::<Pod>(&pod.name_any()).await?;
@@ -130,7 +133,11 @@ async fn a_command_that_was_running_is_not_run_again(cluster: Cluster) -> Result
     let set = stage.ended("b").await?;
     let status = set.status.unwrap();
     assert_eq!(status.state, State::Failed);
-    assert!(status.error.message.contains("the operator was restarted while the command ran"), "{}", status.error.message);
+    assert!(
+        status.error.message.contains("the operator was restarted while the command ran"),
+        "{}",
+        status.error.message
+    );
     assert_eq!(status.actions[0].defer_phase.state, State::Complete);
     drop(second);
     hand.abort();

@@ -28,9 +28,15 @@ async fn phases_run_in_order_and_leave_their_artifacts(cluster: Cluster) -> Resu
     stage.action_set("b", json!({})).await?;
     let dump = stage.pod("b", "dump").await?;
     let set: ActionSet = cluster.get("b").await?;
-    assert_eq!(states(&set)[..2], [("dump".to_owned(), State::Running), ("check".to_owned(), State::Pending)]);
+    assert_eq!(
+        states(&set)[..2],
+        [("dump".to_owned(), State::Running), ("check".to_owned(), State::Pending)]
+    );
     let status = set.status.unwrap();
-    assert_eq!((status.progress.running_phase.as_str(), status.progress.percent_completed.as_str()), ("dump", "0"));
+    assert_eq!(
+        (status.progress.running_phase.as_str(), status.progress.percent_completed.as_str()),
+        ("dump", "0")
+    );
     assert_eq!(dump.labels()["createdBy"], "kanister");
     stage.end_pod(&dump, &format!("noise\n{}", output("path", "/a")), 0).await?;
     let check = stage.pod("b", "check").await?;
@@ -52,10 +58,15 @@ async fn a_failure_runs_the_deferred_phase_and_tells_why(cluster: Cluster) -> Re
     cluster.create::<Secret>(pilothouse::serde_json::from_value(secret)?).await?;
     let mut first = task("dump", "dump {{ .Phases.dump.Secrets.s.Data.password | toString }}");
     first["objects"] = json!({"s": {"kind": "Secret", "name": "s", "namespace": "{{ .Namespace.Name }}"}});
-    stage.blueprint("bp", json!({"backup": {
-        "phases": [first, task("never", "true")],
-        "deferPhase": task("cleanUp", "unlock"),
-    }})).await?;
+    stage
+        .blueprint(
+            "bp",
+            json!({"backup": {
+                "phases": [first, task("never", "true")],
+                "deferPhase": task("cleanUp", "unlock"),
+            }}),
+        )
+        .await?;
     stage.action_set("b", json!({})).await?;
     let pod = stage.pod("b", "dump").await?;
     assert_eq!(pod.spec.as_ref().unwrap().containers[0].command.as_ref().unwrap()[2], "dump CANARY-7f3a");
@@ -63,16 +74,26 @@ async fn a_failure_runs_the_deferred_phase_and_tells_why(cluster: Cluster) -> Re
     let deferred = stage.pod("b", "cleanUp").await?;
     stage.end_pod(&deferred, "", 0).await?;
     let set = stage.ended("b").await?;
-    assert_eq!(states(&set), [
-        ("dump".to_owned(), State::Failed), ("never".to_owned(), State::Pending), ("cleanUp".to_owned(), State::Complete),
-    ]);
+    assert_eq!(
+        states(&set),
+        [
+            ("dump".to_owned(), State::Failed),
+            ("never".to_owned(), State::Pending),
+            ("cleanUp".to_owned(), State::Complete),
+        ]
+    );
     let text = message(&set);
-    for part in ["blueprint \"bp\", action \"backup\", phase \"dump\"", "exit code 3", "cannot log in with ***"] {
+    for part in
+        ["blueprint \"bp\", action \"backup\", phase \"dump\"", "exit code 3", "cannot log in with ***"]
+    {
         assert!(text.contains(part), "{part} in {text}");
     }
     let all = pilothouse::serde_json::to_string(&set)?;
     assert!(!all.contains("CANARY"), "{all}");
-    for event in Api::<CoreEvent>::namespaced(cluster.client(), cluster.namespace()).list(&ListParams::default()).await? {
+    for event in Api::<CoreEvent>::namespaced(cluster.client(), cluster.namespace())
+        .list(&ListParams::default())
+        .await?
+    {
         assert!(!event.message.unwrap_or_default().contains("CANARY"));
     }
     assert!(stage.pods().await?.is_empty());
@@ -91,11 +112,32 @@ async fn what_is_wrong_is_told_before_anything_runs(cluster: Cluster) -> Result 
     for (name, action, parts) in [
         ("no-blueprint", json!({"blueprint": "none"}), &["Blueprint \"none\" not found"][..]),
         ("no-action", json!({"name": "none"}), &["Action none not found"]),
-        ("not-built", json!({}), &["phase \"copy\": function CopyVolumeData cannot be run by this operator yet"]),
+        (
+            "not-built",
+            json!({}),
+            &["phase \"copy\": function CopyVolumeData cannot be run by this operator yet"],
+        ),
         ("no-artifact", json!({"name": "restore"}), &["the action needs the artifact \"o\""]),
-        ("no-object", json!({"object": {"kind": "Deployment", "name": "none", "namespace": "default"}}), &["deployments default/none", "not found"]),
-        ("no-profile", json!({"profile": {"name": "none", "namespace": "default"}}), &["Profile default/none"]),
-        ("paths", json!({"name": "paths"}), &["\"later\" not found", "only phases that come before", "phase \"later\"", "nil pointer evaluating"]),
+        (
+            "no-object",
+            json!({"object": {"kind": "Deployment", "name": "none", "namespace": "default"}}),
+            &["deployments default/none", "not found"],
+        ),
+        (
+            "no-profile",
+            json!({"profile": {"name": "none", "namespace": "default"}}),
+            &["Profile default/none"],
+        ),
+        (
+            "paths",
+            json!({"name": "paths"}),
+            &[
+                "\"later\" not found",
+                "only phases that come before",
+                "phase \"later\"",
+                "nil pointer evaluating",
+            ],
+        ),
     ] {
         stage.action_set(name, action).await?;
         let set = stage.ended(name).await?;
@@ -119,7 +161,12 @@ async fn an_empty_action_set_is_complete(cluster: Cluster) -> Result {
 #[pilothouse::test]
 async fn a_deletion_cancels_and_cleans_up(cluster: Cluster) -> Result {
     let (stage, _operator) = Stage::open(&cluster).await?;
-    stage.blueprint("bp", json!({"backup": {"phases": [task("dump", "true")], "deferPhase": task("unlock", "true")}})).await?;
+    stage
+        .blueprint(
+            "bp",
+            json!({"backup": {"phases": [task("dump", "true")], "deferPhase": task("unlock", "true")}}),
+        )
+        .await?;
     stage.action_set("b", json!({})).await?;
     stage.pod("b", "dump").await?;
     cluster.delete::<ActionSet>("b").await?;
@@ -155,7 +202,8 @@ async fn an_edited_blueprint_does_not_change_what_runs(cluster: Cluster) -> Resu
     stage.blueprint("bp", json!({"backup": {"phases": [task("a", "true"), task("b", "old")]}})).await?;
     stage.action_set("s", json!({})).await?;
     let pod = stage.pod("s", "a").await?;
-    let edited = json!({"actions": {"backup": {"phases": [task("a", "true"), task("b", "new"), task("c", "new")]}}});
+    let edited =
+        json!({"actions": {"backup": {"phases": [task("a", "true"), task("b", "new"), task("c", "new")]}}});
     cluster.patch::<Blueprint>("bp", None, edited).await?;
     stage.end_pod(&pod, "", 0).await?;
     let pod = stage.pod("s", "b").await?;
@@ -174,11 +222,19 @@ async fn a_pod_that_cannot_start_is_told_early_and_ends_the_phase(cluster: Clust
     let waiting = json!({"phase": "Pending", "containerStatuses": [{"name": "container", "image": "busybox", "imageID": "",
         "ready": false, "restartCount": 0, "state": {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}}]});
     stage.pod_status(&pod.name_any(), waiting).await?;
-    cluster.eventually::<ActionSet>("b", |set| {
-        set.status.as_ref().is_some_and(|s| s.actions[0].phases[0].reason.contains("ImagePullBackOff: no such image"))
-    }).await?;
+    cluster
+        .eventually::<ActionSet>("b", |set| {
+            set.status
+                .as_ref()
+                .is_some_and(|s| s.actions[0].phases[0].reason.contains("ImagePullBackOff: no such image"))
+        })
+        .await?;
     let started = tokio::time::Instant::now();
-    let set = stage.cluster.patience(Duration::from_secs(600)).eventually::<ActionSet>("b", |s| s.state() == Some(State::Failed)).await?;
+    let set = stage
+        .cluster
+        .patience(Duration::from_secs(600))
+        .eventually::<ActionSet>("b", |s| s.state() == Some(State::Failed))
+        .await?;
     assert!(message(&set).contains("did not start within 120 s: ImagePullBackOff"), "{}", message(&set));
     assert!(started.elapsed() < Duration::from_secs(300));
     stage.ended("b").await?;
@@ -205,8 +261,11 @@ async fn objects_are_made_waited_for_and_deleted(cluster: Cluster) -> Result {
         ],
     }})).await?;
     stage.action_set("b", json!({})).await?;
-    let set = cluster.eventually::<ActionSet>("b", |set| states(set).contains(&("wait".to_owned(), State::Running))).await?;
-    let name = set.status.unwrap().actions[0].phases[0].output.clone().unwrap()["name"].as_str().unwrap().to_owned();
+    let set = cluster
+        .eventually::<ActionSet>("b", |set| states(set).contains(&("wait".to_owned(), State::Running)))
+        .await?;
+    let name =
+        set.status.unwrap().actions[0].phases[0].output.clone().unwrap()["name"].as_str().unwrap().to_owned();
     assert!(name.starts_with("made-"));
     cluster.patch::<ConfigMap>(&name, None, json!({"data": {"state": "ready"}})).await?;
     let set = stage.ended("b").await?;
@@ -231,9 +290,16 @@ async fn a_wait_ends_with_its_timeout(cluster: Cluster) -> Result {
 #[pilothouse::test]
 async fn it_needs_no_more_than_it_declares_and_rests_when_done(cluster: Cluster) -> Result {
     let stage = Stage::closed(&cluster).await?;
-    let operator = cluster.operate(|manager| manager.reconciler(pilothouse_protection::controller::Protection::default())).await?;
-    stage.blueprint("bp", json!({"backup": {"phases": [
-        {"func": "ScaleWorkload", "name": "down", "args": {"replicas": 0, "waitForReady": false}}]}})).await?;
+    let operator = cluster
+        .operate(|manager| manager.reconciler(pilothouse_protection::controller::Protection::default()))
+        .await?;
+    stage
+        .blueprint(
+            "bp",
+            json!({"backup": {"phases": [
+        {"func": "ScaleWorkload", "name": "down", "args": {"replicas": 0, "waitForReady": false}}]}}),
+        )
+        .await?;
     let set = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"}, "spec": {
         "replicas": 2, "serviceName": "db", "selector": {"matchLabels": {"a": "b"}},
         "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}});

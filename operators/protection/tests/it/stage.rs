@@ -82,7 +82,8 @@ impl Stage {
     /// Waits for the end of an ActionSet: its final state, and nothing of the operator left on it.
     pub(crate) async fn ended(&self, name: &str) -> Result<ActionSet> {
         let ended = |set: &ActionSet| {
-            set.state().is_some_and(State::is_final) && set.metadata.finalizers.as_ref().is_none_or(Vec::is_empty)
+            set.state().is_some_and(State::is_final)
+                && set.metadata.finalizers.as_ref().is_none_or(Vec::is_empty)
         };
         Ok(self.cluster.eventually(name, ended).await?)
     }
@@ -96,16 +97,23 @@ impl Stage {
     /// Waits for the pod of the phase at this place of the first action.
     pub(crate) async fn pod(&self, set: &str, phase: &str) -> Result<Pod> {
         self.cluster
-            .eventually::<ActionSet>(set, |set| set.status.as_ref().is_some_and(|s| {
-                set.state().is_some_and(State::is_final) || s.actions.iter().flat_map(|a| a.phases.iter().chain([&a.defer_phase])).any(|p| p.name == phase && p.state == State::Running)
-            }))
+            .eventually::<ActionSet>(set, |set| {
+                set.status.as_ref().is_some_and(|s| {
+                    set.state().is_some_and(State::is_final)
+                        || s.actions
+                            .iter()
+                            .flat_map(|a| a.phases.iter().chain([&a.defer_phase]))
+                            .any(|p| p.name == phase && p.state == State::Running)
+                })
+            })
             .await?;
         let uid = self.cluster.get::<ActionSet>(set).await?.metadata.uid.unwrap_or_default();
         let step = self.step(set, phase).await?;
         loop {
             let found = self.pods().await?.into_iter().find(|pod| {
                 let label = |name: &str| pod.labels().get(name).cloned().unwrap_or_default();
-                label("protection.pilothouse.dev/actionset-uid") == uid && label("protection.pilothouse.dev/step") == step
+                label("protection.pilothouse.dev/actionset-uid") == uid
+                    && label("protection.pilothouse.dev/step") == step
             });
             if let Some(pod) = found {
                 return Ok(pod);
