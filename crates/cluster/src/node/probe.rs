@@ -144,7 +144,7 @@ impl Subject {
         request.push_str(&format!("Host: {host}\r\nUser-Agent: {agent}\r\nAccept: */*\r\n\r\n"));
         let failed = |error: std::io::Error| format!("Get \"http://{host}{path}\": {error}");
         stream.write_all(request.as_bytes()).await.map_err(failed)?;
-        let mut answer = vec![0; 64];
+        let mut answer = [0; 64];
         let mut length = 0;
         // "HTTP/1.1 200"
         while length < 12 {

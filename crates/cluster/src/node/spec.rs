@@ -31,11 +31,6 @@ impl RestartPolicy {
     }
 }
 
-/// Namespace and name, for messages and keys.
-pub(super) fn key(pod: &Value) -> (String, String) {
-    (namespace(pod).to_owned(), object::name(pod).to_owned())
-}
-
 pub(super) fn namespace(pod: &Value) -> &str {
     object::namespace(pod).unwrap_or("default")
 }

@@ -1,7 +1,7 @@
 //! Behaviour of the cluster through its public door: each test has a server of its own, and a clock that moves only when
 //! everything is at rest.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // All of this binary is tests; clippy sees only the functions marked so.
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)] // All of this binary is tests; clippy sees only the functions marked so.
 
 mod accounts;
 mod claims;
