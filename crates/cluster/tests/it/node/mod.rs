@@ -8,3 +8,4 @@ mod place;
 mod postgres;
 mod probes;
 mod sessions;
+mod whole;

@@ -39,6 +39,18 @@ impl Place {
         place
     }
 
+    /// A place around a server that has its node from elsewhere.
+    pub(crate) fn around(server: &Server) -> Self {
+        let client = server.client(User::admin());
+        Self {
+            server: server.clone(),
+            client,
+            node: None,
+            dir: tempfile::tempdir().unwrap(),
+            isolation: None,
+        }
+    }
+
     pub(crate) async fn start_node(&mut self) {
         let options = NodeOptions {
             name: "n".to_owned(),

@@ -72,6 +72,11 @@ async fn hear(socket: &mut Socket) -> Said {
     said
 }
 
+/// What a command in a pod writes to its standard output.
+pub(crate) async fn output(place: &Place, pod: &str, query: &str) -> String {
+    hear(&mut exec(place, pod, query, "v5.channel.k8s.io").await).await.stdout
+}
+
 /// A pod that waits, ready for sessions.
 async fn waiting(name: &str) -> Place {
     let place = Place::new().await;

@@ -1,7 +1,7 @@
 //! Deployments, replica sets, daemon sets, stateful sets.
 
 use pilothouse_value::selector::LabelSelector;
-use pilothouse_value::{Map, Value};
+use pilothouse_value::{Map, Value, json};
 
 use super::{At, Errors, SELECTOR_MISMATCH, at_most_all, int_or_percent, label_selector, pod};
 
@@ -176,6 +176,28 @@ const UPDATABLE: [&str; 8] = [
     "volumeClaimTemplates",
 ];
 
+/// The set's pods have a volume for each claim template, so their template may mount it (`volumesToAddForTemplates`).
+fn with_claim_volumes(spec: &Value) -> Value {
+    let mut filled = spec.clone();
+    let claims: Vec<&str> = spec
+        .items_at(&["volumeClaimTemplates"])
+        .iter()
+        .filter_map(|claim| claim.str_at(&["metadata", "name"]))
+        .collect();
+    let own = spec.items_at(&["template", "spec", "volumes"]).iter();
+    let mut volumes: Vec<Value> = own
+        .filter(|volume| !claims.contains(&volume.str_at(&["name"]).unwrap_or_default()))
+        .cloned()
+        .collect();
+    volumes.extend(
+        claims.iter().map(|name| json!({"name": *name, "persistentVolumeClaim": {"claimName": *name}})),
+    );
+    if !claims.is_empty() {
+        filled.set(&["template", "spec", "volumes"], volumes);
+    }
+    filled
+}
+
 pub(super) fn stateful_set(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     let spec = at.child("spec");
     match spec.text("podManagementPolicy") {
@@ -200,7 +222,8 @@ pub(super) fn stateful_set(at: &At<'_>, old: Option<&Value>, errors: &mut Errors
         _ => errors.invalid(&strategy.path, strategy.value.clone(), "must be 'RollingUpdate' or 'OnDelete'"),
     }
     errors.not_negative(&spec, &["replicas", "minReadySeconds", "revisionHistoryLimit"]);
-    selector_and_template(&spec, "statefulset", errors);
+    let filled = with_claim_volumes(spec.value);
+    selector_and_template(&At { value: &filled, path: spec.path.clone() }, "statefulset", errors);
     always_restarted(&spec, "StatefulSet", errors);
     let Some(old) = old.and_then(|old| old.get("spec")) else { return };
     // Some fields have errors of their own; any other change of what must stay is told once.
