@@ -9,6 +9,7 @@ mod list;
 use crate::PatchError;
 use pilothouse_schema::Schema;
 use pilothouse_value::{Map, Value};
+use std::collections::HashSet;
 
 const DIRECTIVE: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";
@@ -113,7 +114,8 @@ fn retain_keys(original: &mut Map, patch: &mut Map) -> Result<(), PatchError> {
     let Some(retained) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
     let malformed = || PatchError::Malformed("invalid patch format of retainKeys".into());
     let retained = retained.as_array().ok_or_else(malformed)?;
-    let is_retained = |key: &str| retained.iter().any(|retained| retained.as_str() == Some(key));
+    let retained: HashSet<&str> = retained.iter().filter_map(Value::as_str).collect();
+    let is_retained = |key: &str| retained.contains(key);
     for (key, change) in patch.iter() {
         let is_directive = key.starts_with(DELETE_FROM_LIST) || key.starts_with(ELEMENT_ORDER);
         if *change != Value::Null && !is_directive && !is_retained(key) {

@@ -4,9 +4,11 @@ use super::rules::{covers_resource, covers_url, has};
 use super::{Attributes, Authorizer, Rule, quote_all};
 use crate::user::User;
 use pilothouse_value::{Status, Value, object};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
+/// What a role can grant grows with the product of its lists. Nothing that people write comes near this.
+const MAX_COMBINATIONS: usize = 100_000;
 
 /// Checks a write of a role or binding; any other resource passes. `old` is the object before an update: who only takes
 /// finalizers or owners off a role, as the garbage collector does, need not have what it grants.
@@ -104,29 +106,34 @@ pub fn check_binding(
 
 /// What `user` lacks of `wanted`, as upstream's text; `None` if nothing.
 fn missing(authorizer: &Authorizer, user: &User, namespace: &str, wanted: &[Rule]) -> Option<String> {
+    let combinations = wanted.iter().map(count).fold(0usize, usize::saturating_add);
+    if combinations > MAX_COMBINATIONS {
+        return Some(format!(
+            "it grants {combinations} combinations of verbs, resources and names, and at most {MAX_COMBINATIONS} are \
+             checked; hint: split it, or let someone write it who may escalate"
+        ));
+    }
     let (owned, _) = authorizer.rules_for(user, namespace);
-    let mut lacking: Vec<Rule> = Vec::new();
-    for single in wanted.iter().flat_map(break_down) {
-        if owned.iter().any(|rule| covers(rule, &single)) {
-            continue;
-        }
-        // Rules that differ in the verb only are printed as one.
-        let same = |rule: &&mut Rule| {
-            rule.urls.is_empty()
-                && single.urls.is_empty()
-                && rule.groups == single.groups
-                && rule.resources == single.resources
-                && rule.names == single.names
-        };
-        match lacking.iter_mut().find(same) {
-            Some(rule) => rule.verbs.extend(single.verbs),
-            None => lacking.push(single),
+    // Rules on resources that differ in the verb only are printed as one; those on paths are not.
+    let mut lacking: BTreeMap<[Vec<String>; 4], Rule> = BTreeMap::new();
+    for single in
+        wanted.iter().flat_map(break_down).filter(|single| !owned.iter().any(|rule| covers(rule, single)))
+    {
+        let paths = single.urls.iter().chain(if single.urls.is_empty() { &[][..] } else { &single.verbs });
+        let kind =
+            [single.groups.clone(), single.resources.clone(), single.names.clone(), paths.cloned().collect()];
+        match lacking.get_mut(&kind) {
+            Some(rule) if rule.urls.is_empty() => rule.verbs.extend(single.verbs),
+            Some(_) => {}
+            None => {
+                lacking.insert(kind, single);
+            }
         }
     }
     if lacking.is_empty() {
         return None;
     }
-    let lines: BTreeSet<String> = lacking.iter().map(print).collect();
+    let lines: BTreeSet<String> = lacking.values().map(print).collect();
     let lines: Vec<String> = lines.into_iter().collect();
     Some(format!(
         "user {:?} (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
@@ -134,6 +141,13 @@ fn missing(authorizer: &Authorizer, user: &User, namespace: &str, wanted: &[Rule
         quote_all(&user.groups),
         lines.join("\n")
     ))
+}
+
+/// How many rules [`break_down`] makes of a rule.
+fn count(rule: &Rule) -> usize {
+    let resources =
+        rule.groups.len().saturating_mul(rule.resources.len()).saturating_mul(rule.names.len().max(1));
+    resources.saturating_add(rule.urls.len()).saturating_mul(rule.verbs.len())
 }
 
 /// A rule as rules of one verb, one resource and one name each.

@@ -252,6 +252,17 @@ fn nobody_grants_what_they_do_not_have() {
 }
 
 #[test]
+fn a_role_that_grants_more_than_can_be_checked_is_refused() {
+    let (authorizer, _) = authorizer([]);
+    let many: Vec<String> = (0..100).map(|index| format!("x{index}")).collect();
+    let rules = json!([{"verbs": many, "apiGroups": many, "resources": many}]);
+    let refused =
+        check_role(&authorizer, &User::new("u", ["g"]), "roles", &role("Role", "x", "n", rules.clone()));
+    assert!(refused.unwrap_err().message.contains("it grants 1000000 combinations"));
+    assert_eq!(check_role(&authorizer, &User::admin(), "roles", &role("Role", "x", "n", rules)), Ok(()));
+}
+
+#[test]
 fn access_reviews_answer_in_their_status() {
     let (authorizer, _) = authorizer([binding("b", "n", ("ClusterRole", "view"), ("User", "u"))]);
     let user = User::new("u", ["g"]);

@@ -3,6 +3,7 @@
 use super::{DIRECTIVE, Strategy, go, merge_map};
 use crate::PatchError;
 use pilothouse_value::{Map, Value};
+use std::collections::{HashMap, HashSet};
 
 /// Merges `patch` into `original`, or takes it instead, as the strategy says. With `deletes`, `patch` names the scalars
 /// to remove.
@@ -20,14 +21,12 @@ pub(super) fn merge(
     }
     if !of_maps(&original, &patch)? {
         return Ok(if deletes {
-            original.into_iter().filter(|item| !patch.contains(item)).collect()
+            let gone: HashSet<String> = patch.iter().map(Value::to_json).collect();
+            original.into_iter().filter(|item| !gone.contains(&item.to_json())).collect()
         } else {
-            let mut merged: Vec<Value> = Vec::with_capacity(original.len() + patch.len());
-            for item in original.iter().chain(&patch) {
-                if !merged.contains(item) {
-                    merged.push(item.clone());
-                }
-            }
+            let mut seen = HashSet::new();
+            let all = original.iter().chain(&patch);
+            let merged = all.filter(|item| seen.insert(item.to_json())).cloned().collect();
             arrange(merged, &patch, &original, None)?
         });
     }
@@ -69,6 +68,7 @@ fn obey_directives(
     key: &str,
 ) -> Result<(Vec<Value>, Vec<Value>), PatchError> {
     let mut rest = Vec::with_capacity(patch.len());
+    let mut gone = HashSet::new();
     let mut replaces = false;
     for item in patch {
         let Some(directive) = item.get(DIRECTIVE) else {
@@ -77,8 +77,8 @@ fn obey_directives(
         };
         match directive.as_str() {
             Some("delete") => {
-                let gone = item.get(key).ok_or_else(|| no_merge_key(&item, key))?;
-                original.retain(|candidate| candidate.get(key) != Some(gone));
+                let name = item.get(key).ok_or_else(|| no_merge_key(&item, key))?;
+                gone.insert(name.to_json());
             }
             Some("replace") => replaces = true,
             Some("merge") => {
@@ -91,7 +91,13 @@ fn obey_directives(
             }
         }
     }
-    Ok(if replaces { (rest, Vec::new()) } else { (original, rest) })
+    if replaces {
+        return Ok((rest, Vec::new()));
+    }
+    if !gone.is_empty() {
+        original.retain(|item| item.get(key).is_none_or(|name| !gone.contains(&name.to_json())));
+    }
+    Ok((original, rest))
 }
 
 fn merge_items(
@@ -101,10 +107,17 @@ fn merge_items(
     strategy: Strategy<'_>,
 ) -> Result<Vec<Value>, PatchError> {
     let item_schema = strategy.schema.and_then(|schema| schema.items());
+    // Of several items with one name the first is meant.
+    let mut places = HashMap::new();
+    for (place, item) in original.iter().enumerate() {
+        if let Some(name) = item.get(key) {
+            places.entry(name.to_json()).or_insert(place);
+        }
+    }
     for item in patch {
         let name = item.get(key).ok_or_else(|| no_merge_key(item, key))?;
-        let current = original.iter_mut().find(|candidate| candidate.get(key) == Some(name));
-        match (current, item) {
+        let place = *places.entry(name.to_json()).or_insert(original.len());
+        match (original.get_mut(place), item) {
             (Some(Value::Object(current)), Value::Object(change)) => {
                 *current = merge_map(std::mem::take(current), change.clone(), item_schema)?;
             }
@@ -155,24 +168,28 @@ pub(super) fn arrange(
     before: &[Value],
     key: Option<&str>,
 ) -> Result<Vec<Value>, PatchError> {
-    let ranks =
-        |list: &[Value]| list.iter().map(|item| identity(item, key).cloned()).collect::<Result<Vec<_>, _>>();
+    let ranks = |list: &[Value]| -> Result<HashMap<String, usize>, PatchError> {
+        let mut ranks = HashMap::with_capacity(list.len());
+        for (place, item) in list.iter().enumerate() {
+            ranks.entry(identity(item, key)?.to_json()).or_insert(place);
+        }
+        Ok(ranks)
+    };
     let (order, before) = (ranks(order)?, ranks(before)?);
-    let rank = |list: &[Value], id: &Value| list.iter().position(|listed| listed == id);
     let (mut named, mut others) = (Vec::new(), Vec::new());
     for item in merged {
-        let id = identity(&item, key)?.clone();
-        match rank(&order, &id) {
-            Some(place) => named.push((place, id, item)),
-            None => others.push((rank(&before, &id), item)),
+        let id = identity(&item, key)?.to_json();
+        let was = before.get(&id).copied();
+        match order.get(&id) {
+            Some(place) => named.push((*place, was, item)),
+            None => others.push((was, item)),
         }
     }
     named.sort_by_key(|(place, ..)| *place);
-    others.sort_by_key(|(place, _)| *place);
+    others.sort_by_key(|(was, _)| *was);
     let mut result = Vec::with_capacity(named.len() + others.len());
     let mut others = others.into_iter().peekable();
-    for (_, id, item) in named {
-        let place = rank(&before, &id);
+    for (_, place, item) in named {
         while let Some((_, other)) = others
             .next_if(|(other, _)| matches!((other, place), (Some(other), Some(place)) if *other < place))
         {

@@ -329,6 +329,8 @@ fn containers(named: std::collections::BTreeMap<&str, (Option<Value>, Option<Val
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn a_forced_apply_holds_all_that_was_applied_and_repeats_without_change(
         first in any_spec(), second in any_spec(), third in any_spec(),

@@ -126,6 +126,15 @@ fn directives_delete_and_replace() {
 }
 
 #[test]
+fn long_lists_are_merged_in_the_time_of_their_length() {
+    let names = |from: usize| (from..from + 20_000).map(|index| format!("f{index}")).collect::<Vec<_>>();
+    let doc = json!({"finalizers": names(0)});
+    let patch = json!({"$setElementOrder/finalizers": names(10_000), "finalizers": names(10_000)});
+    let merged = patched(doc, patch).unwrap();
+    assert_eq!(merged.items_at(&["finalizers"]).len(), 30_000);
+}
+
+#[test]
 fn what_cannot_be_merged_is_refused_with_upstreams_text() {
     let table = [
         (
