@@ -67,9 +67,9 @@ impl Custom {
     pub(crate) fn storage_schema(&self) -> Option<&Schema> {
         let find = || {
             let definition = self.object.value();
-            let storage = pilothouse_schema::crd::storage_version(&definition)?;
+            let storage = pilothouse_schema::crd::storage_version(definition)?;
             let is_this = self.version().str_at(&["name"]) == Some(storage);
-            if is_this { None } else { pilothouse_schema::crd::schema(&definition, storage) }
+            if is_this { None } else { pilothouse_schema::crd::schema(definition, storage) }
         };
         self.storage_schema.get_or_init(find).as_deref()
     }
