@@ -8,6 +8,8 @@ mod forward;
 mod frame;
 mod headers;
 mod session;
+#[cfg(test)]
+mod tests;
 
 pub(super) use forward::serve_port_forward;
 pub(super) use session::{Dialect, serve_session};
