@@ -4,6 +4,7 @@
 //! DefaultTolerationSeconds, StorageObjectInUseProtection.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use pilothouse_value::{Status, Value, json, object};
 
@@ -12,6 +13,8 @@ use crate::state::{Context, State, Target};
 
 /// Where a container finds its service account.
 const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+/// How long a pod waits for the default account of its namespace.
+const ACCOUNT_PATIENCE: Duration = Duration::from_secs(1);
 /// Seconds that a mounted token is asked for; the odd seven tell it from others in audit logs.
 const TOKEN_SECONDS: i64 = 3607;
 
@@ -50,6 +53,24 @@ pub(crate) fn may_delete(target: &Target) -> Result<(), Status> {
         return Err(target.forbidden("this namespace may not be deleted"));
     }
     Ok(())
+}
+
+/// ServiceAccount: a namespace's first pod may come before its default account; this waits a little for it, as upstream
+/// does. Called before a pod is made.
+pub(crate) async fn await_account(state: &State, target: &Target) {
+    if !target.resource.is("", "pods") || !state.service_accounts.load(Ordering::Relaxed) {
+        return;
+    }
+    let accounts = resource::key("", "serviceaccounts");
+    let there = || state.store.get(&accounts, &target.namespace, "default").is_some();
+    let namespaces = resource::key("", "namespaces");
+    if there() || state.store.get(&namespaces, "", &target.namespace).is_none() {
+        return;
+    }
+    let Ok(mut watcher) = state.store.watch(&accounts, state.store.revision()) else { return };
+    let wait = async { while !there() && watcher.next().await.is_ok() {} };
+    // Whether it came or not is found out when the pod is made.
+    let _late = tokio::time::timeout(ACCOUNT_PATIENCE, wait).await;
 }
 
 /// Changes a new object before it is validated.

@@ -8,6 +8,7 @@ use std::task::{Context as TaskContext, Poll};
 use futures::Stream;
 use pilothouse_value::{Gvr, Status, Value};
 
+use crate::admission;
 use crate::authz;
 use crate::options::{DeleteOptions, ListOptions, WatchOptions, WriteOptions};
 use crate::rbac::Attributes;
@@ -192,6 +193,7 @@ impl Client {
     pub async fn create(&self, gvr: &Gvr, namespace: Option<&str>, object: Value) -> Result<Value, Status> {
         let (context, target) = self.begin("create", gvr, namespace, "", None)?;
         let options = WriteOptions::default();
+        admission::await_account(&self.state, &target).await;
         let document = if target.resource.has_verb("get") {
             create::create(&context, &target, object.into(), &options)?
         } else {

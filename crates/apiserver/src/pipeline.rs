@@ -30,7 +30,7 @@ use crate::state::{Context, State, Target};
 use crate::user::User;
 use crate::verbs::patch::PatchKind;
 use crate::verbs::{create, delete, list, patch, read, scale, update, watch};
-use crate::{authn, authz, connect, paths, subresources, warning};
+use crate::{admission, authn, authz, connect, paths, subresources, warning};
 
 /// How long a request may take, unless it follows something.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -303,6 +303,7 @@ impl Call<'_> {
     {
         let options = WriteOptions::parse(self.query, "CreateOptions", false)?;
         let incoming = self.document(request).await?;
+        admission::await_account(&self.context.state, self.target).await;
         let document = if self.target.subresource.is_some() || !self.target.resource.has_verb("get") {
             subresources::create(self.context, self.target, incoming, &options)?
         } else {

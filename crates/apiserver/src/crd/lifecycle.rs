@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use parking_lot::MutexGuard;
 use pilothouse_merge::managed::{self, Manager};
-use pilothouse_schema::crd::storage_version;
+use pilothouse_schema::crd::{Approval, approval, is_protected_group, storage_version};
 use pilothouse_store::{Change, Object};
 use pilothouse_value::{Value, object};
 
@@ -25,6 +25,13 @@ use crate::verbs::{self, delete};
 /// Held by whoever writes a definition; nothing for other resources.
 pub(crate) fn lock<'a>(state: &'a State, resource: &Resource) -> Option<MutexGuard<'a, ()>> {
     resource.is(crd::GROUP, crd::PLURAL).then(|| state.definitions.lock())
+}
+
+/// Warns of what a definition may say and this server does not heed.
+pub(crate) fn warn(context: &Context, resource: &Resource, definition: &Value) {
+    if resource.is(crd::GROUP, crd::PLURAL) {
+        pilothouse_schema::crd::warnings(definition).into_iter().for_each(|warning| context.warn(warning));
+    }
 }
 
 /// A version that becomes the storage version is one that objects may be stored in.
@@ -113,8 +120,28 @@ fn settle(state: &State, name: &str) -> Option<Arc<Object>> {
                 taken.add(other);
             }
         }
-        names::accept(definition, &taken, &state.now())
+        let now = state.now();
+        let approved = approve(definition, &group, &now);
+        names::accept(definition, &taken, &now) || approved
     })
+}
+
+/// Says whether a group that belongs to the Kubernetes community may be defined here. Returns whether anything changed.
+fn approve(definition: &mut Value, group: &str, now: &str) -> bool {
+    const CONDITION: &str = "KubernetesAPIApprovalPolicyConformant";
+    if !is_protected_group(group) {
+        return false;
+    }
+    let (approval, message) = approval(definition);
+    let (status, reason) = match approval {
+        Approval::Missing => ("False", "MissingAnnotation"),
+        Approval::Invalid => ("False", "InvalidAnnotation"),
+        Approval::Bypassed => ("False", "UnapprovedAnnotation"),
+        Approval::Approved => ("True", "ApprovedAnnotation"),
+    };
+    let before = object::condition(definition, CONDITION).cloned();
+    names::set_condition(definition, names::condition(CONDITION, status, reason, &message, now));
+    before.as_ref() != object::condition(definition, CONDITION)
 }
 
 /// Changes a stored definition if `make` says that it did. Returns what is stored then; `None` if it is gone.

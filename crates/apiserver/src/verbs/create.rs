@@ -101,6 +101,7 @@ pub(crate) fn create_object(
             return Err(named.invalid(&errors));
         }
         kinds::settle(resource, &mut object);
+        crd::lifecycle::warn(context, resource, &object);
         if options.dry_run {
             if state.store.get(&resource.key, &named.namespace, &named.name).is_some() {
                 return Err(Status::already_exists(&resource.group, &resource.plural, &named.name));

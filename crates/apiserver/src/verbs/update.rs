@@ -180,6 +180,7 @@ fn try_change(
     // Before the rules are checked: one is that the storage version is among those that objects may be stored in.
     if resource.is(crd::GROUP, crd::PLURAL) && target.subresource.is_none() {
         crd::lifecycle::prepare_update(&mut new, current);
+        crd::lifecycle::warn(context, resource, &new);
     }
     let mut errors = metadata::validate(&new, resource.namespaced, resource.rules.names);
     errors.extend(metadata::validate_update(&new, current));

@@ -18,7 +18,19 @@ async fn a_pod_gets_its_account_and_token() {
     assert_eq!(mount.get("name"), volume.get("name"));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
+async fn a_pod_waits_for_the_first_account_of_its_namespace() {
+    let api = Api::start();
+    api.server.require_service_accounts(true);
+    let client = api.client.clone();
+    let pod = tokio::spawn(async move { client.create(&pods(), Some("default"), pod("p")).await });
+    tokio::task::yield_now().await;
+    let accounts = pilothouse_apiserver::Gvr::new("", "v1", "serviceaccounts");
+    api.client.create(&accounts, Some("default"), json!({"metadata": {"name": "default"}})).await.unwrap();
+    pod.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_pod_without_its_account_is_refused_if_accounts_are_made() {
     let api = Api::start();
     api.server.require_service_accounts(true);

@@ -212,3 +212,65 @@ async fn another_version_can_become_the_storage_version() {
     let updated = api.client.update(&crds(), None, definition).await.unwrap();
     assert_eq!(updated.at(&["status", "storedVersions"]).unwrap().to_json(), r#"["v1","v2"]"#);
 }
+
+#[tokio::test]
+async fn a_group_of_the_community_needs_an_approval() {
+    let api = Api::start();
+    let mut definition = cache_definition();
+    definition.set(&["metadata", "name"], "caches.demo.k8s.io");
+    definition.set(&["spec", "group"], "demo.k8s.io");
+    definition.set(&["metadata", "annotations", "api-approved.kubernetes.io"], "unapproved, a test");
+    api.client.create(&crds(), None, definition).await.unwrap();
+    let stored = api.client.get(&crds(), None, "caches.demo.k8s.io").await.unwrap();
+    let condition = object::condition(&stored, "KubernetesAPIApprovalPolicyConformant").unwrap();
+    assert_eq!(
+        (condition.str_at(&["status"]), condition.str_at(&["reason"])),
+        (Some("False"), Some("UnapprovedAnnotation"))
+    );
+}
+
+#[tokio::test]
+async fn unknown_fields_of_a_custom_resource_are_pruned_and_defaults_filled_in() {
+    let api = with_caches().await;
+    let mut object = cache("c");
+    object.set(&["spec", "unknown"], 1);
+    let path = "/apis/demo.io/v1/namespaces/default/caches";
+    let answer = api.post(path, &object).await;
+    assert_eq!((answer.code, answer.header("warning")), (201, r#"299 - "unknown field \"spec.unknown\"""#));
+    assert_eq!(answer.json().get("spec").unwrap().to_json(), r#"{"mode":"fast","replicas":1}"#);
+    let strict = api.post(&format!("{path}?fieldValidation=Strict"), &object).await;
+    assert_eq!(strict.code, 400);
+    assert!(
+        strict.message().ends_with("strict decoding error: unknown field \"spec.unknown\""),
+        "{}",
+        strict.message()
+    );
+}
+
+#[tokio::test]
+async fn a_custom_resource_is_validated_by_its_schema() {
+    let api = with_caches().await;
+    let mut object = cache("c");
+    object.set(&["spec", "replicas"], 11);
+    let answer = api.post("/apis/demo.io/v1/namespaces/default/caches", &object).await;
+    assert_eq!(answer.code, 422);
+    assert_eq!(
+        answer.message(),
+        "Cache.demo.io \"c\" is invalid: spec.replicas: Invalid value: 11: spec.replicas in body should be less than or \
+         equal to 10"
+    );
+}
+
+#[tokio::test]
+async fn a_changed_schema_gives_its_defaults_to_stored_objects() {
+    let api = with_caches().await;
+    api.client.create(&caches(), Some("default"), cache("c")).await.unwrap();
+    let mut definition = api.client.get(&crds(), None, "caches.demo.io").await.unwrap();
+    if let Some(versions) = definition.at_mut(&["spec", "versions"]).and_then(|value| value.as_array_mut()) {
+        let size = ["schema", "openAPIV3Schema", "properties", "spec", "properties", "size"];
+        versions[0].set(&size, json!({"type": "string", "default": "small"}));
+    }
+    api.client.update(&crds(), None, definition).await.unwrap();
+    let read = api.client.get(&caches(), Some("default"), "c").await.unwrap();
+    assert_eq!(read.str_at(&["spec", "size"]), Some("small"));
+}
