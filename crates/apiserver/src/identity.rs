@@ -1,6 +1,7 @@
 //! What the server proves itself with, and what it recognizes others by: its certificate authority and the key that signs
 //! service account tokens. They live in memory, or in a folder so that credentials stay good across restarts.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use pilothouse_store::{Clock, Store};
 use crate::authenticator::Authenticator;
 use crate::certs::{Authority, CertError, CertifiedKey, ClientCertificates};
 use crate::tokens::{KeyError, Signer, StoreBound};
+use crate::user::User;
 
 /// Why there is no identity.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +44,12 @@ impl Identity {
     ///
     /// # Errors
     /// If keys cannot be made, read or kept.
-    pub(crate) fn new(folder: Option<&Path>, store: &Store, clock: Clock) -> Result<Identity, IdentityError> {
+    pub(crate) fn new(
+        folder: Option<&Path>,
+        static_tokens: HashMap<String, User>,
+        store: &Store,
+        clock: Clock,
+    ) -> Result<Identity, IdentityError> {
         let authority = match folder {
             Some(folder) => kept_authority(folder)?,
             None => Authority::generate()?,
@@ -53,7 +60,7 @@ impl Identity {
         });
         let authenticator = Authenticator {
             certificates: Some(ClientCertificates::new(&authority.pem().certificate)?),
-            static_tokens: std::collections::HashMap::new(),
+            static_tokens,
             signer: signer.clone(),
             objects: Box::new(StoreBound(store.clone())),
             clock,

@@ -1,5 +1,6 @@
 //! The server: what it is made of, and its doors.
 
+use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,6 +45,7 @@ pub struct Builder {
     service_accounts: bool,
     service_network: (Ipv4Addr, u32),
     keys: Option<PathBuf>,
+    tokens: HashMap<String, User>,
 }
 
 impl std::fmt::Debug for Builder {
@@ -107,6 +109,14 @@ impl Builder {
         self
     }
 
+    /// Users that are known by a bearer token that does not change, by token: see
+    /// [`read_token_file`](crate::authenticator::read_token_file). Default: none.
+    #[must_use]
+    pub fn tokens(mut self, users: HashMap<String, User>) -> Builder {
+        self.tokens = users;
+        self
+    }
+
     /// Starts the server. It must be called inside a tokio runtime, in which the server's tasks then run.
     ///
     /// # Errors
@@ -115,7 +125,7 @@ impl Builder {
         let config = Config { history: self.history };
         let shutdown = CancellationToken::new();
         let store = self.store.unwrap_or_else(|| Store::memory(config));
-        let identity = Identity::new(self.keys.as_deref(), &store, self.clock)?;
+        let identity = Identity::new(self.keys.as_deref(), self.tokens, &store, self.clock)?;
         let authorizer = match self.authorization {
             Authorization::AlwaysAllow => Authorizer::new(authz::AllowAll),
             Authorization::Rbac => Authorizer::new(StoreRules::new(store.clone())),
@@ -156,6 +166,7 @@ impl Server {
             service_accounts: false,
             service_network: (Ipv4Addr::new(10, 96, 0, 0), 12),
             keys: None,
+            tokens: HashMap::new(),
         }
     }
 

@@ -112,6 +112,16 @@ async fn a_bad_token_is_unauthorized() {
 }
 
 #[tokio::test]
+async fn a_token_that_was_handed_out_is_known() {
+    let users = pilothouse_apiserver::authenticator::read_token_file("secret,jane,7,\"devs\"").unwrap();
+    let server = Server::builder().tokens(users).start().unwrap();
+    assert_eq!(over_the_network(&server, "/api", Some("secret")).await.0, 200);
+    let (code, text) = over_the_network(&server, "/api/v1/nodes", Some("secret")).await;
+    assert_eq!(code, 403);
+    assert!(text.contains("User \\\"jane\\\" cannot list resource"), "{text}");
+}
+
+#[tokio::test]
 async fn a_kubeconfig_names_the_server() {
     let server = Server::builder().authorization(Authorization::AlwaysAllow).start().unwrap();
     let listening = server.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
