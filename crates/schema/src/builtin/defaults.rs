@@ -128,6 +128,79 @@ mod tests {
         object
     }
 
+    /// Objects as they were sent to a kube-apiserver 1.37.2 (`new`) and as it answered (`result`), one pair a line.
+    static RECORDED: &str = include_str!("../../tests/data/real_objects.txt");
+
+    /// What other parts of a server fill in: the allocator of addresses, and admission.
+    const NOT_OURS: [&[&str]; 13] = [
+        &["metadata", "uid"],
+        &["metadata", "finalizers"],
+        &["spec", "clusterIP"],
+        &["spec", "clusterIPs"],
+        &["spec", "ipFamilies"],
+        &["spec", "ipFamilyPolicy"],
+        &["spec", "tolerations"],
+        &["spec", "priority"],
+        &["spec", "preemptionPolicy"],
+        &["spec", "taints"],
+        &["status", "podIPs"],
+        &["status", "lastPhaseTransitionTime"],
+        &["status", "conditions"],
+    ];
+
+    #[test]
+    fn created_objects_are_those_of_a_real_server() {
+        let mut wrong = Vec::new();
+        for line in RECORDED.lines() {
+            let pair = pilothouse_value::parse::json(line.as_bytes()).unwrap().value;
+            let (mut new, mut expected) =
+                (pair.get("new").unwrap().clone(), pair.get("result").unwrap().clone());
+            let gvk = Gvk::of(&new).unwrap();
+            super::super::decode(&gvk, &mut new).unwrap();
+            default(&gvk, &mut new);
+            let uid = expected.str_at(&["metadata", "uid"]).unwrap().to_owned();
+            new.set(&["metadata", "uid"], uid);
+            super::super::prepare_create(&gvk, &mut new);
+            for object in [&mut new, &mut expected] {
+                NOT_OURS.iter().for_each(|path| drop(object.take(path)));
+            }
+            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+            differ(&new, &expected, String::new(), &mut ours, &mut theirs);
+            if new != expected {
+                wrong.push(format!("{gvk}\n  ours:   {}\n  theirs: {}", ours.join(" "), theirs.join(" ")));
+            }
+        }
+        assert!(wrong.is_empty(), "{} objects differ:\n{}", wrong.len(), wrong.join("\n"));
+    }
+
+    /// Collects where two documents differ.
+    fn differ(a: &Value, b: &Value, path: String, ours: &mut Vec<String>, theirs: &mut Vec<String>) {
+        match (a, b) {
+            (Value::Object(x), Value::Object(y)) => {
+                let keys: std::collections::BTreeSet<&str> = x.keys().chain(y.keys()).collect();
+                for key in keys {
+                    let path = format!("{path}.{key}");
+                    match (x.get(key), y.get(key)) {
+                        (Some(a), Some(b)) => differ(a, b, path, ours, theirs),
+                        (Some(a), None) => ours.push(format!("{path}={}", a.to_json())),
+                        (None, Some(b)) => theirs.push(format!("{path}={}", b.to_json())),
+                        (None, None) => {}
+                    }
+                }
+            }
+            (Value::Array(x), Value::Array(y)) if x.len() == y.len() => {
+                for (at, (a, b)) in x.iter().zip(y).enumerate() {
+                    differ(a, b, format!("{path}[{at}]"), ours, theirs);
+                }
+            }
+            (a, b) if a != b => {
+                ours.push(format!("{path}={}", a.to_json()));
+                theirs.push(format!("{path}={}", b.to_json()));
+            }
+            _ => {}
+        }
+    }
+
     #[test]
     fn a_deployment_and_the_pods_of_its_template() {
         let deployment = defaulted(json!({
@@ -236,7 +309,7 @@ mod tests {
         let set = defaulted(json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": {}}));
         assert_eq!(
             set.at(&["spec", "updateStrategy"]),
-            Some(&json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}))
+            Some(&json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 0, "maxUnavailable": 1}}))
         );
         assert_eq!(set.str_at(&["spec", "podManagementPolicy"]), Some("OrderedReady"));
     }

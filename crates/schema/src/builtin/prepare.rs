@@ -68,6 +68,7 @@ pub fn prepare_create(gvk: &Gvk, object: &mut Value) {
             }
         }
         ("batch", "Job") => generate_job_selector(object),
+        ("apps", "DaemonSet") => object.set(&["metadata", "annotations", TEMPLATE_GENERATION], "1"),
         ("apiextensions.k8s.io", "CustomResourceDefinition") => {
             let versions = object.items_at(&["spec", "versions"]);
             let stored = versions.iter().find(|v| v.get("storage") == Some(&Value::Bool(true)));
@@ -88,6 +89,9 @@ pub fn prepare_update(gvk: &Gvk, old: &Value, object: &mut Value) {
                 object.take(&["status"]);
             }
         }
+    }
+    if (gvk.group.as_str(), gvk.kind.as_str()) == ("apps", "DaemonSet") {
+        count_template_generation(old, object);
     }
     let changed = || {
         let is_desired =
@@ -114,6 +118,17 @@ pub fn prepare_update(gvk: &Gvk, old: &Value, object: &mut Value) {
     }
 }
 
+/// How often the template of a daemon set has changed, which stood in its spec before apps/v1.
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
+fn count_template_generation(old: &Value, object: &mut Value) {
+    let template = |object: &Value| object.at(&["spec", "template"]).cloned();
+    let generation =
+        object::annotation(old, TEMPLATE_GENERATION).and_then(|text| text.parse::<i64>().ok()).unwrap_or(1);
+    let generation = generation + i64::from(template(old) != template(object));
+    object.set(&["metadata", "annotations", TEMPLATE_GENERATION], generation.to_string());
+}
+
 /// A job selects its pods by its own uid, unless its author took charge of the selector.
 fn generate_job_selector(job: &mut Value) {
     if job.at(&["spec", "manualSelector"]).and_then(Value::as_bool) == Some(true) {
@@ -129,8 +144,13 @@ fn generate_job_selector(job: &mut Value) {
     ] {
         labels.or_insert_with(key, || value.into());
     }
+    let labels = Value::Object(labels.clone());
     let selector = job.entry(&["spec", "selector", "matchLabels"]).make_object();
     selector.or_insert_with("batch.kubernetes.io/controller-uid", || uid.into());
+    // A job without labels has those of its pods.
+    if object::labels(job).is_none_or(Map::is_empty) {
+        job.set(&["metadata", "labels"], labels);
+    }
 }
 
 /// The quality-of-service class that follows from the resources of a pod's containers.

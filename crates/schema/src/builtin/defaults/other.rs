@@ -141,6 +141,7 @@ fn csi_driver_spec(map: &mut Map) {
     }
     fill(map, "requiresRepublish", false);
     fill(map, "seLinuxMount", false);
+    fill(map, "preventPodSchedulingIfMissing", false);
 }
 
 fn device_request(map: &mut Map) {

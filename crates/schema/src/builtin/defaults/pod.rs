@@ -13,6 +13,8 @@ pub(super) fn rule(name: &str) -> Option<Rule> {
         "core.v1.Volume" => volume,
         "core.v1.Probe" => probe,
         "core.v1.HTTPGetAction" => http_get,
+        // The empty service is a service of its own: that of the whole server.
+        "core.v1.GRPCAction" => |map| fill(map, "service", ""),
         "core.v1.SecretVolumeSource"
         | "core.v1.ConfigMapVolumeSource"
         | "core.v1.DownwardAPIVolumeSource"

@@ -2,7 +2,7 @@
 
 use pilothouse_value::{Map, Value};
 
-use super::{Rule, fill, is_empty, is_unset, object, text};
+use super::{Rule, fill, is_empty, is_unset, object, objects, text};
 
 pub(super) fn rule(name: &str) -> Option<Rule> {
     Some(match name {
@@ -52,6 +52,11 @@ fn stateful_set_spec(map: &mut Map) {
         && let Some(Value::Object(rolling)) = strategy.get_mut("rollingUpdate")
     {
         fill(rolling, "partition", 0);
+        fill(rolling, "maxUnavailable", 1);
+    }
+    for claim in objects(map, "volumeClaimTemplates") {
+        fill(claim, "apiVersion", "v1");
+        fill(claim, "kind", "PersistentVolumeClaim");
     }
     let policy = object(map, "persistentVolumeClaimRetentionPolicy");
     fill(policy, "whenDeleted", "Retain");
