@@ -120,9 +120,10 @@ fn termination_path(container: &Value) -> &str {
         .unwrap_or("/dev/termination-log")
 }
 
-/// The user that a container asks for. Only root can be someone else; otherwise the program runs as the node does.
+/// The user that a container asks for. Only root can be someone else, and not in a user namespace, which knows one user;
+/// otherwise the program runs as the node does.
 fn identity(context: &PodContext, pod: &Value, container: &Value) -> Result<Option<Identity>, String> {
-    if context.settings.isolation != Isolation::Root && !Uid::effective().is_root() {
+    if !Uid::effective().is_root() || context.settings.isolation == Isolation::User {
         return Ok(None);
     }
     let own = |key: &str| {

@@ -117,7 +117,25 @@ enum Namespaces {
 impl Isolation {
     /// Tries it out, by running `true` in a root of its own.
     pub(super) async fn probe(staging: &Path) -> Self {
-        let attempt = if Uid::effective().is_root() { Self::Root } else { Self::User };
+        // Root inside somebody else's container may lack the rights of root and still have user namespaces.
+        let attempts: &[Self] =
+            if Uid::effective().is_root() { &[Self::Root, Self::User] } else { &[Self::User] };
+        let mut refusals = Vec::new();
+        for attempt in attempts {
+            match attempt.try_out(staging).await {
+                Ok(()) => return *attempt,
+                Err(refusal) => refusals.push(refusal),
+            }
+        }
+        let refusals = refusals.join("; ");
+        tracing::warn!(
+            refusals,
+            "the kernel allows no namespaces: containers run as plain processes and cannot mount volumes"
+        );
+        Self::None
+    }
+
+    async fn try_out(self, staging: &Path) -> Result<(), String> {
         let program = Program {
             argv: vec!["true".to_owned()],
             env: vec![("PATH".to_owned(), DEFAULT_PATH.to_owned())],
@@ -131,15 +149,13 @@ impl Isolation {
             hostname: "probe".to_owned(),
             ..Surroundings::default()
         };
-        let refusal = match start(attempt, program, surroundings).await {
+        match start(self, program, surroundings).await {
             Ok(process) => match process.wait().await {
-                0 => return attempt,
-                code => format!("exit code {code}"),
+                0 => Ok(()),
+                code => Err(format!("{self:?}: exit code {code}")),
             },
-            Err(error) => error.to_string(),
-        };
-        tracing::warn!(%refusal, "the kernel allows no namespaces: containers run as plain processes and cannot mount volumes");
-        Self::None
+            Err(error) => Err(format!("{self:?}: {error}")),
+        }
     }
 }
 
