@@ -23,6 +23,9 @@ pub(crate) enum Error {
     /// The user interrupted.
     #[error("interrupted")]
     Interrupted,
+    /// The command failed and has said so itself.
+    #[error("failed")]
+    Shown,
 }
 
 pub(crate) type Result<T = (), E = Error> = std::result::Result<T, E>;

@@ -141,3 +141,9 @@ fn round(duration: Duration) -> Value {
 pub(crate) fn seconds(duration: Duration) -> String {
     format!("{:.2} s", duration.as_secs_f64())
 }
+
+/// Tells the person at the terminal why the command failed.
+pub(crate) fn error(text: &str) {
+    // Nobody is left to tell when standard error is closed.
+    let _closed = writeln!(std::io::stderr().lock(), "error: {text}");
+}

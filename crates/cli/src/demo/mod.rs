@@ -4,7 +4,7 @@
 mod actions;
 mod journal;
 mod kubernetes;
-mod operator;
+pub(crate) mod operator;
 mod postgres;
 mod s3;
 
@@ -41,7 +41,12 @@ pub(crate) async fn run(args: DemoArgs) -> Result {
         Err(_) => format!("\nThe demo has failed after {total}. Nothing is left behind."),
     };
     ui.end(outcome, &text);
-    played.map(drop).and(kept).and(cleaned)
+    match played {
+        Ok(_) => kept.and(cleaned),
+        Err(Error::Interrupted) => Err(Error::Interrupted),
+        // The step has told it.
+        Err(_) => Err(Error::Shown),
+    }
 }
 
 /// What has been started, in the order in which it is taken down.

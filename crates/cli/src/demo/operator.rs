@@ -26,12 +26,7 @@ pub(crate) struct Operator {
 
 /// Installs and starts it; `admin` has the right to, `config` says where the cluster is.
 pub(crate) async fn start(admin: &Client, config: Config) -> Result<Operator> {
-    let crds = pilothouse_protection::api::crds().map_err(|e| Error::wrong("building the CRDs", e, "please report it"))?;
-    for crd in crds {
-        let document = serde_json::to_value(crd).map_err(|e| Error::wrong("building the CRDs", e, "please report it"))?;
-        apply(admin, &document).await?;
-        established(admin, &document).await?;
-    }
+    install_crds(admin).await?;
     for document in rbac(admin)? {
         apply(admin, &document).await?;
     }
@@ -48,6 +43,17 @@ pub(crate) async fn start(admin: &Client, config: Config) -> Result<Operator> {
         .await
         .map_err(|e| Error::machine("starting the protection operator", e, "has it all the permissions that it declares?"))?;
     Ok(Operator { user: format!("system:serviceaccount:{OPERATOR_NAMESPACE}:{NAME}"), running })
+}
+
+/// Creates or updates the CRDs, and waits until they are served.
+pub(crate) async fn install_crds(admin: &Client) -> Result {
+    let crds = pilothouse_protection::api::crds().map_err(|e| Error::wrong("building the CRDs", e, "please report it"))?;
+    for crd in crds {
+        let document = serde_json::to_value(crd).map_err(|e| Error::wrong("building the CRDs", e, "please report it"))?;
+        apply(admin, &document).await?;
+        established(admin, &document).await?;
+    }
+    Ok(())
 }
 
 /// The namespace, the account, and the permissions that the operator declares.
