@@ -1,6 +1,7 @@
 //! `pilothouse run protection`: the operator alone, against whatever cluster the environment names.
 
 use kube::Client;
+use pilothouse_protection::Options;
 
 use crate::args::ProtectionArgs;
 use crate::error::{Doing, Error, Result};
@@ -13,9 +14,6 @@ pub(crate) async fn protection(args: ProtectionArgs) -> Result {
     if args.install_crds {
         crate::demo::operator::install_crds(&client).await?;
     }
-    let mut manager = pilothouse_protection::manager(client);
-    if let Some(address) = args.metrics {
-        manager = manager.probes(address);
-    }
+    let manager = pilothouse_protection::manager(client, Options { probes: args.metrics, ..Options::default() });
     manager.run().await.map_err(|e| Error::machine("running the protection operator", e, "the log says more: --log info"))
 }

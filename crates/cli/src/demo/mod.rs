@@ -8,13 +8,11 @@ pub(crate) mod operator;
 mod postgres;
 mod s3;
 
-use std::time::Duration;
-
 use kube::Client;
 use serde_json::{Value, json};
 
 use crate::args::{Application, DemoArgs, PostgresArgs};
-use crate::cluster::Embedded;
+use crate::cluster::{Embedded, Setup};
 use crate::error::{Doing, Error, Result};
 use crate::ui::{Ui, seconds};
 
@@ -100,7 +98,8 @@ async fn open(args: &DemoArgs, ui: &mut Ui, stage: &mut Stage) -> Result<kube::C
         return Ok(config);
     }
     ui.begin("cluster", "starting the embedded Kubernetes API");
-    let embedded = stage.embedded.insert(Embedded::start(None, ([127, 0, 0, 1], 0).into(), true, true).await?);
+    let setup = Setup { data: None, listen: ([127, 0, 0, 1], 0).into(), controllers: true, node: true };
+    let embedded = stage.embedded.insert(Embedded::start(setup).await?);
     let first = embedded.first_answer();
     stage.kubeconfig = embedded.write_kubeconfig(None)?.display().to_string();
     let config = embedded.config().await?;
@@ -132,7 +131,7 @@ impl Stage {
         }
         drop(self.bucket);
         match self.embedded {
-            Some(embedded) => embedded.stop(Duration::from_secs(15)).await,
+            Some(embedded) => embedded.stop().await,
             None => Ok(()),
         }
     }
