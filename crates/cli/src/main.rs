@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     // Under the name `kando` this is the tool that containers call; the node puts that name on their search path.
     let mut arguments = std::env::args_os();
     if arguments.next().is_some_and(|name| std::path::Path::new(&name).file_name() == Some("kando".as_ref())) {
-        return pilothouse_protection::kando::main();
+        return pilothouse_protection::kando::main(std::env::args_os());
     }
     let cli = Cli::parse();
     let outcome = start_logging(&cli.log).and_then(|()| {
