@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use pilothouse_apiserver::user::User;
 use pilothouse_apiserver::{Gvr, Listening, Server, Store};
-use pilothouse_cluster::node::{Node, NodeOptions};
+use pilothouse_cluster::node::NodeOptions;
 use pilothouse_cluster::{Cluster, Options};
 use pilothouse_store::Config;
 use tempfile::TempDir;
@@ -30,7 +30,6 @@ pub(crate) struct Setup {
 pub(crate) struct Embedded {
     server: Server,
     cluster: Option<Cluster>,
-    node: Option<Node>,
     listening: Listening,
     /// Removed at the end, with everything that was written below it.
     folder: TempDir,
@@ -88,32 +87,23 @@ impl Embedded {
         let first_answer = since.elapsed();
         let listening = server.listen(setup.listen).await;
         let listening = listening.map_err(|e| Error::machine("opening the API's socket", e, "--listen names another port"))?;
-        let mut embedded = Self { server, cluster: None, node: None, listening, folder, first_answer };
-        if setup.controllers {
-            let volumes = setup.data.as_deref().unwrap_or(embedded.folder.path()).join("volumes");
-            let options = Options {
-                data_dir: Some(volumes),
-                ca_pem: embedded.listening.authority_pem().to_owned(),
-                ..Options::default()
-            };
-            let cluster = Cluster::start(&embedded.server, options).await;
-            embedded.cluster = Some(cluster.map_err(|e| Error::machine("starting the controllers", e, "please report it"))?);
-        }
-        if setup.node {
-            embedded.start_node().await?;
-        }
+        let mut embedded = Self { server, cluster: None, listening, folder, first_answer };
+        let node = if setup.node { Some(embedded.node_options()?) } else { None };
+        let volumes = setup.data.as_deref().unwrap_or(embedded.folder.path()).join("volumes");
+        let options = Options { controllers: setup.controllers, node, data_dir: Some(volumes), ..Options::default() };
+        let hint = "--no-node and --no-controllers start less of it";
+        let cluster = Cluster::start(&embedded.server, options).await;
+        embedded.cluster = Some(cluster.map_err(|e| Error::machine("starting the controllers and the node", e, hint))?);
         Ok(embedded)
     }
 
-    async fn start_node(&mut self) -> Result {
+    fn node_options(&self) -> Result<NodeOptions> {
         let tools = self.folder.path().join("bin");
         link_tools(&tools).map_err(|e| Error::machine("making the folder of tools", e, "is there space left?"))?;
         let mut options = NodeOptions::new(self.folder.path().join("node"));
         options.path_prefix = vec![tools];
         options.api_server = Some(self.listening.address());
-        let hint = "--no-node runs the API without one";
-        self.node = Some(Node::start(&self.server, options).await.map_err(|e| Error::machine("starting the node", e, hint))?);
-        Ok(())
+        Ok(options)
     }
 
     /// How long after its start the API gave its first answer.
@@ -152,9 +142,6 @@ impl Embedded {
 
     /// Ends everything in order: the node with its processes, the controllers, the API, the folder.
     pub(crate) async fn stop(self) -> Result {
-        if let Some(node) = self.node {
-            node.shutdown().await;
-        }
         if let Some(cluster) = self.cluster {
             cluster.shutdown().await;
         }
