@@ -79,27 +79,35 @@ impl Embedded {
         if let Some(data) = &setup.data {
             let store = Store::open(&data.join("store"), Config::default());
             let hint = "is another `pilothouse cluster` using it? --data names another folder";
-            builder = builder.store(store.map_err(|e| Error::machine("opening --data", e, hint))?).keys(data.join("keys"));
+            builder = builder
+                .store(store.map_err(|e| Error::machine("opening --data", e, hint))?)
+                .keys(data.join("keys"));
         }
-        let server = builder.start().map_err(|e| Error::machine("starting the API", e, "please report it"))?;
-        let answer = server.client(User::admin()).get(&Gvr::new("", "v1", "namespaces"), None, "default").await;
+        let server =
+            builder.start().map_err(|e| Error::machine("starting the API", e, "please report it"))?;
+        let answer =
+            server.client(User::admin()).get(&Gvr::new("", "v1", "namespaces"), None, "default").await;
         answer.map_err(|e| Error::machine("asking the API for its first answer", e, "please report it"))?;
         let first_answer = since.elapsed();
         let listening = server.listen(setup.listen).await;
-        let listening = listening.map_err(|e| Error::machine("opening the API's socket", e, "--listen names another port"))?;
+        let listening = listening
+            .map_err(|e| Error::machine("opening the API's socket", e, "--listen names another port"))?;
         let mut embedded = Self { server, cluster: None, listening, folder, first_answer };
         let node = if setup.node { Some(embedded.node_options()?) } else { None };
         let volumes = setup.data.as_deref().unwrap_or(embedded.folder.path()).join("volumes");
-        let options = Options { controllers: setup.controllers, node, data_dir: Some(volumes), ..Options::default() };
+        let options =
+            Options { controllers: setup.controllers, node, data_dir: Some(volumes), ..Options::default() };
         let hint = "--no-node and --no-controllers start less of it";
         let cluster = Cluster::start(&embedded.server, options).await;
-        embedded.cluster = Some(cluster.map_err(|e| Error::machine("starting the controllers and the node", e, hint))?);
+        embedded.cluster =
+            Some(cluster.map_err(|e| Error::machine("starting the controllers and the node", e, hint))?);
         Ok(embedded)
     }
 
     fn node_options(&self) -> Result<NodeOptions> {
         let tools = self.folder.path().join("bin");
-        link_tools(&tools).map_err(|e| Error::machine("making the folder of tools", e, "is there space left?"))?;
+        link_tools(&tools)
+            .map_err(|e| Error::machine("making the folder of tools", e, "is there space left?"))?;
         let mut options = NodeOptions::new(self.folder.path().join("node"));
         options.path_prefix = vec![tools];
         options.api_server = Some(self.listening.address());
@@ -119,23 +127,34 @@ impl Embedded {
     /// Writes the administrator's kubeconfig, readable by nobody else, and returns where.
     pub(crate) fn write_kubeconfig(&self, path: Option<&Path>) -> Result<PathBuf> {
         let path = path.map_or_else(|| self.folder.path().join("kubeconfig"), Path::to_path_buf);
-        let fail = |e: std::io::Error| Error::machine(format!("writing {}", path.display()), e, "--kubeconfig names another file");
+        let fail = |e: std::io::Error| {
+            Error::machine(format!("writing {}", path.display()), e, "--kubeconfig names another file")
+        };
         // Written beside its place first: who waits for the file never reads half of it.
         let partial = path.with_extension("partial");
-        let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&partial).map_err(fail)?;
+        let mut file = std::fs::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&partial)
+            .map_err(fail)?;
         std::io::Write::write_all(&mut file, self.kubeconfig()?.as_bytes()).map_err(fail)?;
         std::fs::rename(&partial, &path).map_err(fail)?;
         Ok(path)
     }
 
     fn kubeconfig(&self) -> Result<String> {
-        self.listening.kubeconfig().map_err(|e| Error::machine("making the administrator's certificate", e, "please report it"))
+        self.listening
+            .kubeconfig()
+            .map_err(|e| Error::machine("making the administrator's certificate", e, "please report it"))
     }
 
     /// What a client of the administrator needs.
     pub(crate) async fn config(&self) -> Result<kube::Config> {
         let hint = "this is a defect of pilothouse: please report it";
-        let kubeconfig = Kubeconfig::from_yaml(&self.kubeconfig()?).map_err(|e| Error::wrong("reading our kubeconfig", e, hint))?;
+        let kubeconfig = Kubeconfig::from_yaml(&self.kubeconfig()?)
+            .map_err(|e| Error::wrong("reading our kubeconfig", e, hint))?;
         let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
         config.map_err(|e| Error::wrong("using our kubeconfig", e, hint))
     }

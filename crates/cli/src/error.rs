@@ -4,7 +4,7 @@
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     /// A request to the cluster failed.
-    #[error("{doing}: {source}\nhint: {hint}")]
+    #[error("{doing}: {}\nhint: {hint}", said(source))]
     Cluster {
         doing: String,
         #[source]
@@ -42,6 +42,14 @@ impl Error {
     }
 }
 
+/// What the server said, without the client's wrapping.
+fn said(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message.clone(),
+        other => other.to_string(),
+    }
+}
+
 /// Adds to a client's error what was being done.
 pub(crate) trait Doing<T> {
     /// `doing` is a phrase such as `creating the namespace demo`.
@@ -52,9 +60,15 @@ impl<T> Doing<T> for std::result::Result<T, kube::Error> {
     fn doing(self, doing: impl Into<String>) -> Result<T> {
         self.map_err(|source| {
             let hint = match &source {
-                kube::Error::Api(status) if status.code == 403 => "the user lacks this permission; see `kubectl auth can-i --list`",
-                kube::Error::Api(status) if status.code == 404 => "something the step stands on is missing; run again with --log debug",
-                kube::Error::Api(_) => "the API server says why; run again with --log debug for every request",
+                kube::Error::Api(status) if status.code == 403 => {
+                    "the user lacks this permission; see `kubectl auth can-i --list`"
+                }
+                kube::Error::Api(status) if status.code == 404 => {
+                    "something the step stands on is missing; run again with --log debug"
+                }
+                kube::Error::Api(_) => {
+                    "the API server says why; run again with --log debug for every request"
+                }
                 _ => "is the cluster there? `kubectl get --raw /readyz` asks it",
             };
             Error::Cluster { doing: doing.into(), source: Box::new(source), hint }

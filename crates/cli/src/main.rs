@@ -21,13 +21,16 @@ use crate::error::{Error, Result};
 fn main() -> ExitCode {
     // Under the name `kando` this is the tool that containers call; the node puts that name on their search path.
     let mut arguments = std::env::args_os();
-    if arguments.next().is_some_and(|name| std::path::Path::new(&name).file_name() == Some("kando".as_ref())) {
+    if arguments.next().is_some_and(|name| std::path::Path::new(&name).file_name() == Some("kando".as_ref()))
+    {
         return pilothouse_protection::kando::main(std::env::args_os());
     }
     let cli = Cli::parse();
     let outcome = start_logging(&cli.log).and_then(|()| {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        let runtime = runtime.map_err(|e| Error::machine("starting the runtime", e, "are there threads left? see ulimit -u"))?;
+        let runtime = runtime.map_err(|e| {
+            Error::machine("starting the runtime", e, "are there threads left? see ulimit -u")
+        })?;
         runtime.block_on(run(cli.command))
     });
     match outcome {

@@ -22,12 +22,18 @@ pub(crate) async fn run(args: MeasureArgs) -> Result {
         times.push(start().await?.1);
     }
     times.sort();
-    let milliseconds = |time: Option<&Duration>| time.map_or(0.0, |time| (time.as_secs_f64() * 1e5).round() / 1e2);
-    let (least, median, most) = (milliseconds(times.first()), milliseconds(times.get(times.len() / 2)), milliseconds(times.last()));
+    let milliseconds =
+        |time: Option<&Duration>| time.map_or(0.0, |time| (time.as_secs_f64() * 1e5).round() / 1e2);
+    let (least, median, most) =
+        (milliseconds(times.first()), milliseconds(times.get(times.len() / 2)), milliseconds(times.last()));
     ui.done(&format!("first answer after {median} ms (median of {}; {least} to {most}), the first one in this process {} ms", times.len(), milliseconds(Some(&first.1))));
     ui.begin("memory", "reading what the process holds");
     let total = resident()?;
-    ui.done(&format!("one idle server: {:.1} MiB resident, the whole process {:.1} MiB", mib(idle), mib(total)));
+    ui.done(&format!(
+        "one idle server: {:.1} MiB resident, the whole process {:.1} MiB",
+        mib(idle),
+        mib(total)
+    ));
     drop(kept);
     let result = json!({"starts": times.len(), "first_answer_ms": {"min": least, "median": median, "max": most}, "idle_mib": mib(idle), "process_mib": mib(total)});
     ui.end(result, "");
@@ -36,7 +42,8 @@ pub(crate) async fn run(args: MeasureArgs) -> Result {
 
 async fn start() -> Result<(Server, Duration)> {
     let since = Instant::now();
-    let server = Server::builder().start().map_err(|e| Error::machine("starting the API", e, "please report it"))?;
+    let server =
+        Server::builder().start().map_err(|e| Error::machine("starting the API", e, "please report it"))?;
     let namespaces = Gvr::new("", "v1", "namespaces");
     let answer = server.client(User::admin()).get(&namespaces, None, "default").await;
     answer.map_err(|e| Error::machine("asking for the namespace default", e, "please report it"))?;
@@ -49,9 +56,11 @@ fn mib(bytes: u64) -> f64 {
 
 /// The resident memory of this process in bytes.
 fn resident() -> Result<u64> {
-    let fail = |why: String| Error::machine("reading the memory of this process", why, "it needs Linux with /proc");
+    let fail =
+        |why: String| Error::machine("reading the memory of this process", why, "it needs Linux with /proc");
     let status = std::fs::read_to_string("/proc/self/status").map_err(|e| fail(e.to_string()))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or_else(|| fail("no VmRSS".into()))?;
+    let line =
+        status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or_else(|| fail("no VmRSS".into()))?;
     let number = line.trim().trim_end_matches("kB").trim().parse::<u64>().map_err(|e| fail(e.to_string()))?;
     Ok(number * 1024)
 }

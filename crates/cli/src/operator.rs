@@ -14,6 +14,10 @@ pub(crate) async fn protection(args: ProtectionArgs) -> Result {
     if args.install_crds {
         crate::demo::operator::install_crds(&client).await?;
     }
-    let manager = pilothouse_protection::manager(client, Options { probes: args.metrics, ..Options::default() });
-    manager.run().await.map_err(|e| Error::machine("running the protection operator", e, "the log says more: --log info"))
+    let manager =
+        pilothouse_protection::manager(client, Options { probes: args.metrics, ..Options::default() });
+    manager
+        .run()
+        .await
+        .map_err(|e| Error::machine("running the protection operator", e, "the log says more: --log info"))
 }

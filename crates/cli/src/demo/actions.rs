@@ -50,15 +50,22 @@ pub(crate) async fn run(client: &Client, ui: &Ui, action: Action<'_>, bound: Dur
         "metadata": {"generateName": format!("{}-", action.name), "namespace": OPERATOR_NAMESPACE},
         "spec": {"actions": [spec]},
     }))
-    .map_err(|e| Error::wrong("building the ActionSet", e, "this is a defect of pilothouse: please report it"))?;
-    let created = api.create(&PostParams::default(), &object).await.doing(format!("creating the ActionSet {}", action.name))?;
+    .map_err(|e| {
+        Error::wrong("building the ActionSet", e, "this is a defect of pilothouse: please report it")
+    })?;
+    let created = api
+        .create(&PostParams::default(), &object)
+        .await
+        .doing(format!("creating the ActionSet {}", action.name))?;
     let name = created.name_any();
     ui.progress(&format!("ActionSet {name}"));
     let mut shown = BTreeMap::new();
     let doing = format!("waiting for the ActionSet {name}");
     let hint = format!("kubectl -n {OPERATOR_NAMESPACE} describe actionset {name}");
     until(&api, &name, Wait { doing: &doing, bound, hint: &hint }, |state| {
-        let Some(state) = state else { return Err(Error::wrong(&doing, "it is gone", "who has deleted it?")) };
+        let Some(state) = state else {
+            return Err(Error::wrong(&doing, "it is gone", "who has deleted it?"));
+        };
         show_phases(ui, state, &mut shown);
         let status = &state.data["status"];
         match status["state"].as_str().unwrap_or("not looked at yet") {

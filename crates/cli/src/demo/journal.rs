@@ -25,7 +25,9 @@ pub(crate) async fn play(client: &Client, ui: &mut Ui, image: &str) -> Result<Va
     strike(client, ui).await?;
     restore(client, ui, artifacts).await?;
     let written = prove(client, ui, &saved).await?;
-    Ok(json!({"application": "journal", "records": saved.len(), "restored": saved.len(), "written_since": written}))
+    Ok(
+        json!({"application": "journal", "records": saved.len(), "restored": saved.len(), "written_since": written}),
+    )
 }
 
 async fn deploy(client: &Client, ui: &mut Ui, image: &str) -> Result {
@@ -34,21 +36,34 @@ async fn deploy(client: &Client, ui: &mut Ui, image: &str) -> Result {
     apply_all(client, include_str!("journal.yaml"), image).await?;
     wait_ready(client).await?;
     let records = wait_records(client, RECORDS).await?;
-    ui.done(&format!("StatefulSet {NAMESPACE}/journal writes records to its claim: {} so far", records.len()));
+    ui.done(&format!(
+        "StatefulSet {NAMESPACE}/journal writes records to its claim: {} so far",
+        records.len()
+    ));
     Ok(())
 }
 
 async fn back_up(client: &Client, ui: &mut Ui, image: &str) -> Result<(Value, Vec<String>)> {
     ui.begin("backup", "applying a Blueprint and a Profile");
     apply_all(client, include_str!("blueprint.yaml"), image).await?;
-    let action = Action { name: "backup", blueprint: "journal", profile: "demo", object: STATEFUL_SET, artifacts: None };
+    let action = Action {
+        name: "backup",
+        blueprint: "journal",
+        profile: "demo",
+        object: STATEFUL_SET,
+        artifacts: None,
+    };
     let artifacts = run(client, ui, action, BOUND).await?;
     let text = |key: &str| artifacts["journal"]["keyValue"][key].as_str().unwrap_or_default().to_owned();
     let count: usize = text("records").parse().unwrap_or_default();
     let mut saved = read_records(client).await?;
     if count < RECORDS || saved.len() < count {
         let seen = format!("{count} in the artifact, {} in the claim", saved.len());
-        return Err(Error::wrong("counting the records of the backup", seen, "look at the artifact with kubectl (--keep)"));
+        return Err(Error::wrong(
+            "counting the records of the backup",
+            seen,
+            "look at the artifact with kubectl (--keep)",
+        ));
     }
     saved.truncate(count);
     ui.done(&format!("{count} records are safe at {}", text("path")));
@@ -62,7 +77,11 @@ async fn strike(client: &Client, ui: &mut Ui) -> Result {
     exec(client, POD, "rm -rf /data/*", BOUND).await?;
     let left = exec(client, POD, "grep -c '^1 ' /data/journal || true", BOUND).await?;
     if !matches!(left.trim(), "" | "0") {
-        return Err(Error::wrong("deleting the data", "record 1 is still there", "look into /data with kubectl exec"));
+        return Err(Error::wrong(
+            "deleting the data",
+            "record 1 is still there",
+            "look into /data with kubectl exec",
+        ));
     }
     ui.done(&format!("rm -rf /data/*: {before} records are gone"));
     Ok(())
@@ -70,8 +89,13 @@ async fn strike(client: &Client, ui: &mut Ui) -> Result {
 
 async fn restore(client: &Client, ui: &mut Ui, artifacts: Value) -> Result {
     ui.begin("restore", "creating the ActionSet from the artifacts of the backup");
-    let action =
-        Action { name: "restore", blueprint: "journal", profile: "demo", object: STATEFUL_SET, artifacts: Some(artifacts) };
+    let action = Action {
+        name: "restore",
+        blueprint: "journal",
+        profile: "demo",
+        object: STATEFUL_SET,
+        artifacts: Some(artifacts),
+    };
     run(client, ui, action, BOUND).await?;
     wait_ready(client).await?;
     ui.done("the claim is filled again, the application runs");
@@ -87,11 +111,18 @@ async fn prove(client: &Client, ui: &mut Ui, saved: &[String]) -> Result<usize> 
         check(at + 1, record)?;
         if saved.get(at).is_some_and(|before| before != record) {
             let seen = format!("record {} was {:?} and is {record:?}", at + 1, saved[at]);
-            return Err(Error::wrong("comparing the records", seen, "the backup is not what was written: please report it"));
+            return Err(Error::wrong(
+                "comparing the records",
+                seen,
+                "the backup is not what was written: please report it",
+            ));
         }
     }
     let since = now.len() - saved.len();
-    ui.done(&format!("{0} of {0} records are back, each with its checksum; {since} written since", saved.len()));
+    ui.done(&format!(
+        "{0} of {0} records are back, each with its checksum; {since} written since",
+        saved.len()
+    ));
     Ok(since)
 }
 
@@ -105,7 +136,11 @@ fn check(number: usize, record: &str) -> Result {
     if good {
         return Ok(());
     }
-    Err(Error::wrong(format!("checking record {number}"), format!("{record:?}"), "its number or its checksum is wrong"))
+    Err(Error::wrong(
+        format!("checking record {number}"),
+        format!("{record:?}"),
+        "its number or its checksum is wrong",
+    ))
 }
 
 async fn read_records(client: &Client) -> Result<Vec<String>> {
@@ -117,13 +152,18 @@ async fn read_records(client: &Client) -> Result<Vec<String>> {
 
 /// Waits inside the container until there are as many records, and reads them.
 async fn wait_records(client: &Client, count: usize) -> Result<Vec<String>> {
-    let script = format!("until [ \"$(wc -l < /data/journal)\" -ge {count} ] 2>/dev/null; do sleep 0.02; done");
+    let script =
+        format!("until [ \"$(wc -l < /data/journal)\" -ge {count} ] 2>/dev/null; do sleep 0.02; done");
     exec(client, POD, &script, BOUND).await?;
     read_records(client).await
 }
 
 async fn wait_ready(client: &Client) -> Result {
-    let api = kube::Api::namespaced_with(client.clone(), NAMESPACE, &resource("apps", "v1", "StatefulSet", "statefulsets"));
+    let api = kube::Api::namespaced_with(
+        client.clone(),
+        NAMESPACE,
+        &resource("apps", "v1", "StatefulSet", "statefulsets"),
+    );
     let wait = Wait {
         doing: "waiting for the StatefulSet journal",
         bound: BOUND,

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{AttachParams, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, WatchEvent, WatchParams};
+use kube::api::{
+    AttachParams, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, WatchEvent, WatchParams,
+};
 use kube::core::GroupVersionKind;
 use kube::discovery::{ApiResource, Scope, pinned_kind};
 use kube::{Api, Client};
@@ -24,7 +26,8 @@ pub(crate) async fn api_for(client: &Client, document: &Value) -> Result<Api<Dyn
     let text = |path: &str| document.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let (group, version) = text("/apiVersion").split_once('/').unwrap_or(("", text("/apiVersion")));
     let kind = GroupVersionKind::gvk(group, version, text("/kind"));
-    let (resource, capabilities) = pinned_kind(client, &kind).await.doing(format!("looking up the kind {}", kind.kind))?;
+    let (resource, capabilities) =
+        pinned_kind(client, &kind).await.doing(format!("looking up the kind {}", kind.kind))?;
     Ok(match capabilities.scope {
         Scope::Namespaced => Api::namespaced_with(client.clone(), text("/metadata/namespace"), &resource),
         Scope::Cluster => Api::all_with(client.clone(), &resource),
@@ -52,7 +55,13 @@ pub(crate) async fn apply_all(client: &Client, yaml: &str, image: &str) -> Resul
 pub(crate) fn documents(yaml: &str, image: &str) -> Result<Vec<Value>> {
     let yaml = yaml.replace("$IMAGE", image);
     let parsed: std::result::Result<Vec<Value>, _> = serde_saphyr::from_multiple(&yaml);
-    parsed.map_err(|error| Error::wrong("reading the demo's own manifests", error, "this is a defect of pilothouse: please report it"))
+    parsed.map_err(|error| {
+        Error::wrong(
+            "reading the demo's own manifests",
+            error,
+            "this is a defect of pilothouse: please report it",
+        )
+    })
 }
 
 /// Deletes what a document names and returns whether it was there.
@@ -93,7 +102,10 @@ pub(crate) async fn until<T>(
                 Err(why) => seen = why,
             }
             let version = list.metadata.resource_version.unwrap_or_default();
-            let stream = api.watch(&WatchParams::default().fields(&selector).timeout(60), &version).await.doing(wait.doing)?;
+            let stream = api
+                .watch(&WatchParams::default().fields(&selector).timeout(60), &version)
+                .await
+                .doing(wait.doing)?;
             let mut stream = stream.boxed();
             // A watch that ends or breaks is taken up again from a new list.
             while let Ok(Some(event)) = stream.try_next().await {
@@ -131,12 +143,22 @@ pub(crate) fn resource(group: &str, version: &str, kind: &str, plural: &str) -> 
 /// # Errors
 /// When it cannot be started, ends with a code other than 0 (the error carries its standard error), or runs longer
 /// than `bound`.
-pub(crate) async fn exec(client: &Client, pod: (&str, &str, &str), script: &str, bound: Duration) -> Result<String> {
+pub(crate) async fn exec(
+    client: &Client,
+    pod: (&str, &str, &str),
+    script: &str,
+    bound: Duration,
+) -> Result<String> {
     let (namespace, pod, container) = pod;
     let doing = format!("running a command in the container {container} of the pod {pod}");
     let api: Api<Pod> = Api::namespaced(client.clone(), namespace);
     let running = async {
-        let params = AttachParams::default().container(container).stdin(false).stdout(true).stderr(true).max_stdout_buf_size(1 << 20);
+        let params = AttachParams::default()
+            .container(container)
+            .stdin(false)
+            .stdout(true)
+            .stderr(true)
+            .max_stdout_buf_size(1 << 20);
         let mut process = api.exec(pod, ["sh", "-ec", script], &params).await.doing(&doing)?;
         let status = process.take_status();
         let stdout = process.stdout().map(|s| s.take(MAX_OUTPUT));
@@ -151,16 +173,28 @@ pub(crate) async fn exec(client: &Client, pod: (&str, &str, &str), script: &str,
         if failed || read_out.is_err() || read_err.is_err() {
             let why = status.and_then(|s| s.message).unwrap_or_else(|| "the connection ended early".into());
             let said = String::from_utf8_lossy(&err);
-            return Err(Error::wrong(&doing, format!("{why} {}", said.trim()), "look into the container with kubectl exec (--keep)"));
+            return Err(Error::wrong(
+                &doing,
+                format!("{why} {}", said.trim()),
+                "look into the container with kubectl exec (--keep)",
+            ));
         }
         Ok(String::from_utf8_lossy(&out).into_owned())
     };
     tokio::time::timeout(bound, running).await.unwrap_or_else(|_elapsed| {
-        Err(Error::TimedOut { doing: doing.clone(), seconds: bound.as_secs(), seen: "it still runs".into(), hint: "is the node overloaded?".into() })
+        Err(Error::TimedOut {
+            doing: doing.clone(),
+            seconds: bound.as_secs(),
+            seen: "it still runs".into(),
+            hint: "is the node overloaded?".into(),
+        })
     })
 }
 
-async fn read_all(stream: Option<impl tokio::io::AsyncRead + Unpin>, into: &mut Vec<u8>) -> std::io::Result<()> {
+async fn read_all(
+    stream: Option<impl tokio::io::AsyncRead + Unpin>,
+    into: &mut Vec<u8>,
+) -> std::io::Result<()> {
     if let Some(mut stream) = stream {
         stream.read_to_end(into).await?;
     }

@@ -32,10 +32,13 @@ pub(crate) async fn run(args: DemoArgs) -> Result {
         ui.failed(&error.to_string());
     }
     let cleaned = stage.strike_set(&ui).await;
-    let outcome = played.as_ref().map(Value::clone).unwrap_or_else(|error| json!({"error": error.to_string()}));
+    let outcome =
+        played.as_ref().map(Value::clone).unwrap_or_else(|error| json!({"error": error.to_string()}));
     let total = seconds(ui.total());
     let text = match &played {
-        Ok(_) => format!("\nIt took {total}. Nothing is left behind; `--keep` leaves it running to look around with kubectl."),
+        Ok(_) => format!(
+            "\nIt took {total}. Nothing is left behind; `--keep` leaves it running to look around with kubectl."
+        ),
         Err(_) => format!("\nThe demo has failed after {total}. Nothing is left behind."),
     };
     ui.end(outcome, &text);
@@ -63,7 +66,11 @@ async fn play(args: &DemoArgs, ui: &mut Ui, stage: &mut Stage) -> Result<Value> 
     let postgres = match args.application {
         Some(Application::Postgres(PostgresArgs { rows })) if args.existing => {
             let why = format!("it would need {rows} rows in a server that runs on this machine");
-            return Err(Error::wrong("demo postgres --existing", why, "play `demo --existing`, or `demo postgres` on its own"));
+            return Err(Error::wrong(
+                "demo postgres --existing",
+                why,
+                "play `demo --existing`, or `demo postgres` on its own",
+            ));
         }
         Some(Application::Postgres(PostgresArgs { rows })) => Some((postgres::Server::find()?, rows)),
         Some(Application::Journal) | None => None,
@@ -80,7 +87,8 @@ async fn play(args: &DemoArgs, ui: &mut Ui, stage: &mut Stage) -> Result<Value> 
     match postgres {
         Some((server, rows)) => {
             let folder = stage.embedded.as_ref().map(|embedded| embedded.folder().join("s3"));
-            let folder = folder.ok_or_else(|| Error::wrong("finding the demo's folder", "none", "please report it"))?;
+            let folder = folder
+                .ok_or_else(|| Error::wrong("finding the demo's folder", "none", "please report it"))?;
             let bucket = stage.bucket.insert(s3::Bucket::serve(&folder).await?);
             postgres::play(&admin, ui, &server, bucket, rows).await
         }
@@ -93,7 +101,8 @@ async fn open(args: &DemoArgs, ui: &mut Ui, stage: &mut Stage) -> Result<kube::C
     if args.existing {
         ui.begin("cluster", "connecting to the cluster of KUBECONFIG");
         let hint = "set KUBECONFIG, or leave out --existing";
-        let config = kube::Config::infer().await.map_err(|e| Error::machine("reading KUBECONFIG", e, hint))?;
+        let config =
+            kube::Config::infer().await.map_err(|e| Error::machine("reading KUBECONFIG", e, hint))?;
         ui.done(&format!("using {}", config.cluster_url));
         return Ok(config);
     }
@@ -103,7 +112,11 @@ async fn open(args: &DemoArgs, ui: &mut Ui, stage: &mut Stage) -> Result<kube::C
     let first = embedded.first_answer();
     stage.kubeconfig = embedded.write_kubeconfig(None)?.display().to_string();
     let config = embedded.config().await?;
-    ui.done(&format!("Kubernetes API at {} answered after {:.1} ms; one node runs processes", config.cluster_url, first.as_secs_f64() * 1e3));
+    ui.done(&format!(
+        "Kubernetes API at {} answered after {:.1} ms; one node runs processes",
+        config.cluster_url,
+        first.as_secs_f64() * 1e3
+    ));
     Ok(config)
 }
 
@@ -136,4 +149,3 @@ impl Stage {
         }
     }
 }
-

@@ -32,25 +32,31 @@ pub(crate) async fn start(admin: &Client, config: Config) -> Result<Operator> {
         apply(admin, &document).await?;
     }
     let accounts: Api<ServiceAccount> = Api::namespaced(admin.clone(), OPERATOR_NAMESPACE);
-    let request: TokenRequest = serde_json::from_value(json!({"spec": {"audiences": [], "expirationSeconds": TOKEN_SECONDS}}))
-        .map_err(|e| Error::wrong("building the token request", e, "please report it"))?;
-    let answer = accounts.create_token_request(NAME, &PostParams::default(), &request).await.doing("asking for a token of the service account")?;
+    let request: TokenRequest =
+        serde_json::from_value(json!({"spec": {"audiences": [], "expirationSeconds": TOKEN_SECONDS}}))
+            .map_err(|e| Error::wrong("building the token request", e, "please report it"))?;
+    let answer = accounts
+        .create_token_request(NAME, &PostParams::default(), &request)
+        .await
+        .doing("asking for a token of the service account")?;
     let token = answer.status.map(|status| status.token).unwrap_or_default();
     let mut own = config;
-    own.auth_info = serde_json::from_value(json!({"token": token})).map_err(|e| Error::wrong("using the token", e, "please report it"))?;
+    own.auth_info = serde_json::from_value(json!({"token": token}))
+        .map_err(|e| Error::wrong("using the token", e, "please report it"))?;
     let client = Client::try_from(own).doing("connecting as the operator")?;
-    let running = pilothouse_protection::manager(client, Options::default())
-        .start()
-        .await
-        .map_err(|e| Error::machine("starting the protection operator", e, "has it all the permissions that it declares?"))?;
+    let running = pilothouse_protection::manager(client, Options::default()).start().await.map_err(|e| {
+        Error::machine("starting the protection operator", e, "has it all the permissions that it declares?")
+    })?;
     Ok(Operator { user: format!("system:serviceaccount:{OPERATOR_NAMESPACE}:{NAME}"), running })
 }
 
 /// Creates or updates the CRDs, and waits until they are served.
 pub(crate) async fn install_crds(admin: &Client) -> Result {
-    let crds = pilothouse_protection::api::crds().map_err(|e| Error::wrong("building the CRDs", e, "please report it"))?;
+    let crds = pilothouse_protection::api::crds()
+        .map_err(|e| Error::wrong("building the CRDs", e, "please report it"))?;
     for crd in crds {
-        let document = serde_json::to_value(crd).map_err(|e| Error::wrong("building the CRDs", e, "please report it"))?;
+        let document = serde_json::to_value(crd)
+            .map_err(|e| Error::wrong("building the CRDs", e, "please report it"))?;
         apply(admin, &document).await?;
         established(admin, &document).await?;
     }
@@ -60,7 +66,8 @@ pub(crate) async fn install_crds(admin: &Client) -> Result {
 /// The namespace, the account, and the permissions that the operator declares.
 fn rbac(client: &Client) -> Result<Vec<Value>> {
     let rules = pilothouse_protection::manager(client.clone(), Options::default()).rules();
-    let rules = serde_json::to_value(rules).map_err(|e| Error::wrong("building the RBAC rules", e, "please report it"))?;
+    let rules = serde_json::to_value(rules)
+        .map_err(|e| Error::wrong("building the RBAC rules", e, "please report it"))?;
     Ok(vec![
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": OPERATOR_NAMESPACE}}),
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": NAME, "namespace": OPERATOR_NAMESPACE}}),
@@ -79,7 +86,8 @@ async fn established(client: &Client, crd: &Value) -> Result {
     let hint = format!("kubectl describe crd {name}");
     let wait = Wait { doing: &doing, bound: Duration::from_secs(30), hint: &hint };
     until(&api_for(client, crd).await?, name, wait, |state| {
-        let conditions = state.and_then(|s| s.data["status"]["conditions"].as_array().cloned()).unwrap_or_default();
+        let conditions =
+            state.and_then(|s| s.data["status"]["conditions"].as_array().cloned()).unwrap_or_default();
         let established = conditions.iter().any(|c| c["type"] == "Established" && c["status"] == "True");
         Ok(if established { Ok(()) } else { Err(format!("conditions {}", Value::from(conditions))) })
     })
@@ -91,15 +99,24 @@ pub(crate) async fn remove(client: &Client) -> Result {
     let namespaces = [OPERATOR_NAMESPACE, "demo"];
     // The operator's objects go first: it is still there to clean up after them.
     for namespace in namespaces.iter().rev() {
-        delete(client, &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})).await?;
+        delete(client, &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}))
+            .await?;
     }
     for kind in ["ClusterRoleBinding", "ClusterRole"] {
-        delete(client, &json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": NAME}})).await?;
+        delete(
+            client,
+            &json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": NAME}}),
+        )
+        .await?;
     }
     for name in namespaces {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
         let hint = format!("kubectl get ns {name} -o yaml says what holds it");
-        let wait = Wait { doing: "removing what the demo has put there", bound: Duration::from_secs(90), hint: &hint };
+        let wait = Wait {
+            doing: "removing what the demo has put there",
+            bound: Duration::from_secs(90),
+            hint: &hint,
+        };
         until(&api_for(client, &namespace).await?, name, wait, |state| {
             Ok(if state.is_none() { Ok(()) } else { Err(format!("the namespace {name} is still there")) })
         })

@@ -34,13 +34,19 @@ impl Server {
         folders.sort_by_key(|path| number(path).unwrap_or_default());
         let debian = folders.into_iter().rev().map(|path| path.join("bin"));
         let paths = std::env::var_os("PATH").unwrap_or_default();
-        let found = debian.chain(std::env::split_paths(&paths)).find(|folder| folder.join("initdb").exists() && folder.join("postgres").exists());
-        let hint = "on Debian and Ubuntu: apt-get install postgresql. Elsewhere put the folder of `initdb` on PATH.";
-        let bin = found.ok_or_else(|| Error::machine("looking for a PostgreSQL server", "none is on this machine", hint))?;
+        let found = debian
+            .chain(std::env::split_paths(&paths))
+            .find(|folder| folder.join("initdb").exists() && folder.join("postgres").exists());
+        let hint =
+            "on Debian and Ubuntu: apt-get install postgresql. Elsewhere put the folder of `initdb` on PATH.";
+        let bin = found.ok_or_else(|| {
+            Error::machine("looking for a PostgreSQL server", "none is on this machine", hint)
+        })?;
         let me = nix::unistd::geteuid();
         let user = if me.is_root() {
             let known = nix::unistd::User::from_name("postgres").ok().flatten();
-            let hint = "PostgreSQL does not run as root: run the demo as another user, or add the user `postgres`.";
+            let hint =
+                "PostgreSQL does not run as root: run the demo as another user, or add the user `postgres`.";
             known.ok_or_else(|| Error::machine("looking for the user `postgres`", "there is none", hint))?.uid
         } else {
             me
@@ -50,7 +56,13 @@ impl Server {
 }
 
 /// Plays it on a cluster whose node runs programs of this machine, and where the operator runs.
-pub(crate) async fn play(client: &Client, ui: &mut Ui, server: &Server, bucket: &Bucket, rows: u32) -> Result<Value> {
+pub(crate) async fn play(
+    client: &Client,
+    ui: &mut Ui,
+    server: &Server,
+    bucket: &Bucket,
+    rows: u32,
+) -> Result<Value> {
     deploy(client, ui, server, rows).await?;
     let before = digest(client).await?;
     let artifacts = back_up(client, ui, bucket).await?;
@@ -77,7 +89,11 @@ async fn deploy(client: &Client, ui: &mut Ui, server: &Server, rows: u32) -> Res
         .replace("$UID", &server.user.to_string())
         .replace("$BIN", &server.bin.display().to_string());
     apply_all(client, &manifests, "postgres").await?;
-    let api = kube::Api::namespaced_with(client.clone(), NAMESPACE, &resource("apps", "v1", "StatefulSet", "statefulsets"));
+    let api = kube::Api::namespaced_with(
+        client.clone(),
+        NAMESPACE,
+        &resource("apps", "v1", "StatefulSet", "statefulsets"),
+    );
     let wait = Wait {
         doing: "waiting for the StatefulSet postgres",
         bound: BOUND,
@@ -131,11 +147,21 @@ async fn back_up(client: &Client, ui: &mut Ui, bucket: &Bucket) -> Result<Value>
     for document in [keys, profile].iter().chain(&blueprint) {
         apply(client, document).await?;
     }
-    let action = Action { name: "backup", blueprint: "postgres-bp", profile: "bucket", object: STATEFUL_SET, artifacts: None };
+    let action = Action {
+        name: "backup",
+        blueprint: "postgres-bp",
+        profile: "bucket",
+        object: STATEFUL_SET,
+        artifacts: None,
+    };
     let artifacts = run(client, ui, action, BOUND).await?;
     let (objects, bytes) = bucket.objects()?;
     if objects.is_empty() || bytes == 0 {
-        return Err(Error::wrong("looking into the bucket", "it is empty", "the backup said it was complete: please report it"));
+        return Err(Error::wrong(
+            "looking into the bucket",
+            "it is empty",
+            "the backup said it was complete: please report it",
+        ));
     }
     ui.done(&format!("pg_dumpall | gzip | kando: {:.1} MB in the bucket", bytes as f64 / 1e6));
     Ok(artifacts)
@@ -146,7 +172,11 @@ async fn strike(client: &Client, ui: &mut Ui) -> Result {
     sql(client, "drop table ledger").await?;
     let left = sql(client, "select count(*) from pg_tables where tablename = 'ledger'").await?;
     if left != "0" {
-        return Err(Error::wrong("dropping the table", "it is still there", "look at it with kubectl exec (--keep)"));
+        return Err(Error::wrong(
+            "dropping the table",
+            "it is still there",
+            "look at it with kubectl exec (--keep)",
+        ));
     }
     ui.done("DROP TABLE ledger: every row is gone");
     Ok(())
@@ -154,8 +184,13 @@ async fn strike(client: &Client, ui: &mut Ui) -> Result {
 
 async fn restore(client: &Client, ui: &mut Ui, artifacts: Value) -> Result {
     ui.begin("restore", "creating the ActionSet from the artifacts of the backup");
-    let action =
-        Action { name: "restore", blueprint: "postgres-bp", profile: "bucket", object: STATEFUL_SET, artifacts: Some(artifacts) };
+    let action = Action {
+        name: "restore",
+        blueprint: "postgres-bp",
+        profile: "bucket",
+        object: STATEFUL_SET,
+        artifacts: Some(artifacts),
+    };
     run(client, ui, action, BOUND).await?;
     ui.done("kando | gunzip | psql");
     Ok(())
@@ -166,7 +201,11 @@ async fn prove(client: &Client, ui: &mut Ui, before: &str, rows: u32) -> Result 
     let after = digest(client).await?;
     if after != before || !after.starts_with(&format!("{rows} ")) {
         let seen = format!("before: {before}; after: {after}");
-        return Err(Error::wrong("comparing the rows", seen, "the backup is not what was stored: please report it"));
+        return Err(Error::wrong(
+            "comparing the rows",
+            seen,
+            "the backup is not what was stored: please report it",
+        ));
     }
     ui.done(&format!("{rows} of {rows} rows are back, count and checksum agree ({after})"));
     Ok(())
@@ -175,11 +214,21 @@ async fn prove(client: &Client, ui: &mut Ui, before: &str, rows: u32) -> Result 
 async fn clean(client: &Client, ui: &mut Ui, bucket: &Bucket, artifacts: Value) -> Result {
     ui.begin("delete", "deleting the backup");
     let object = ("Namespace", "", NAMESPACE);
-    let action = Action { name: "delete", blueprint: "postgres-bp", profile: "bucket", object, artifacts: Some(artifacts) };
+    let action = Action {
+        name: "delete",
+        blueprint: "postgres-bp",
+        profile: "bucket",
+        object,
+        artifacts: Some(artifacts),
+    };
     run(client, ui, action, BOUND).await?;
     let (objects, _) = bucket.objects()?;
     if !objects.is_empty() {
-        return Err(Error::wrong("looking into the bucket", objects.join(", "), "the delete action left it: please report it"));
+        return Err(Error::wrong(
+            "looking into the bucket",
+            objects.join(", "),
+            "the delete action left it: please report it",
+        ));
     }
     ui.done("the bucket is empty");
     Ok(())

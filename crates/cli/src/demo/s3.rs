@@ -27,7 +27,9 @@ pub(crate) struct Bucket {
 impl Bucket {
     /// Serves an empty bucket whose objects are kept below `folder`.
     pub(crate) async fn serve(folder: &Path) -> Result<Self> {
-        let fail = |why: String| Error::machine("starting the S3 server", why, "is there space left, and is loopback up?");
+        let fail = |why: String| {
+            Error::machine("starting the S3 server", why, "is there space left, and is loopback up?")
+        };
         let bucket = folder.join(BUCKET);
         std::fs::create_dir_all(&bucket).map_err(|e| fail(e.to_string()))?;
         let files = FileSystem::new(folder).map_err(|e| fail(format!("{e:?}")))?;
@@ -44,7 +46,9 @@ impl Bucket {
                 let service = service.clone();
                 connections.spawn(async move {
                     // A client that goes away early is its own affair.
-                    let _ended = Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(socket), service).await;
+                    let _ended = Builder::new(TokioExecutor::new())
+                        .serve_connection(TokioIo::new(socket), service)
+                        .await;
                 });
                 while connections.try_join_next().is_some() {}
             }
@@ -68,7 +72,8 @@ impl Bucket {
     pub(crate) fn objects(&self) -> Result<(Vec<String>, u64)> {
         let (mut found, mut bytes, mut folders) = (Vec::new(), 0, vec![self.folder.clone()]);
         while let Some(folder) = folders.pop() {
-            let entries = std::fs::read_dir(&folder).map_err(|e| Error::machine("listing the bucket", e, "is the folder gone?"))?;
+            let entries = std::fs::read_dir(&folder)
+                .map_err(|e| Error::machine("listing the bucket", e, "is the folder gone?"))?;
             for entry in entries.flatten() {
                 let path = entry.path();
                 if path.is_dir() {
