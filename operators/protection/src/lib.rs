@@ -21,4 +21,4 @@ pub mod render;
 pub mod report;
 pub mod template;
 
-pub use controller::{Options, manager, run, start};
+pub use controller::{Options, manager, manager_with, run, start};

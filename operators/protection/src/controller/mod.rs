@@ -138,8 +138,13 @@ impl Drop for Entry {
     }
 }
 
+/// The operator with its defaults, put together: for its rules, or to add to it.
+pub fn manager(client: Client) -> Manager {
+    manager_with(client, Options::default())
+}
+
 /// The operator, put together.
-pub fn manager(client: Client, options: Options) -> Manager {
+pub fn manager_with(client: Client, options: Options) -> Manager {
     let mut manager = Manager::new(client);
     if let Some(namespace) = &options.namespace {
         manager = manager.namespace(namespace.clone());
@@ -155,7 +160,7 @@ pub fn manager(client: Client, options: Options) -> Manager {
 /// # Errors
 /// As [`Manager::start`].
 pub async fn start(client: Client, options: Options) -> Result<Running> {
-    manager(client, options).start().await
+    manager_with(client, options).start().await
 }
 
 /// Runs the operator until SIGTERM or SIGINT.
@@ -163,5 +168,5 @@ pub async fn start(client: Client, options: Options) -> Result<Running> {
 /// # Errors
 /// As [`Manager::start`].
 pub async fn run(client: Client, options: Options) -> Result {
-    manager(client, options).run().await
+    manager_with(client, options).run().await
 }

@@ -4,4 +4,5 @@ mod corpus;
 mod crash;
 mod manifests;
 mod run;
+mod s3;
 mod stage;

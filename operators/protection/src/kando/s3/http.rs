@@ -161,7 +161,6 @@ impl Http {
                     };
                     let code = xml::text(&body, "Code").unwrap_or_default();
                     if status.as_u16() == 404 && code != "NoSuchBucket" {
-                        // Deleting what is not there is done.
                         return Err(Error::NotFound(what));
                     }
                     let message = xml::text(&body, "Message").unwrap_or_default();

@@ -179,23 +179,41 @@ impl S3Store {
     }
 
     pub(super) async fn delete(&self, path: &str, recursive: bool) -> Result<(), Error> {
-        let object = self.object(path)?;
-        self.http.send(Request::delete(&object), "delete").await?;
+        let key = key(&self.prefix, path)?;
         if !recursive {
-            return Ok(());
+            return self.delete_key(&key).await;
         }
-        let folder = format!("{}/", key(&self.prefix, path)?);
+        // The first of all keys that begin so is the key itself, if it is there.
+        if self.list(&key, "1").await?.contains(&key) {
+            self.delete_key(&key).await?;
+        }
+        let below = format!("{key}/");
         loop {
             // What is deleted is not listed again, so the first page is always the next.
-            let list = Request::get(&self.bucket).query("list-type", "2").query("prefix", &folder);
-            let answer = self.http.send(list, "list").await?;
-            let keys = xml::texts(&answer.body, "Key");
+            let keys = self.list(&below, "1000").await?;
             if keys.is_empty() {
                 return Ok(());
             }
             for key in keys {
-                self.http.send(Request::delete(&format!("{}/{key}", self.bucket)), "delete").await?;
+                self.delete_key(&key).await?;
             }
+        }
+    }
+
+    async fn list(&self, prefix: &str, most: &str) -> Result<Vec<String>, Error> {
+        let list = Request::get(&self.bucket)
+            .query("list-type", "2")
+            .query("prefix", prefix)
+            .query("max-keys", most);
+        let answer = self.http.send(list, "list").await?;
+        Ok(xml::texts(&answer.body, "Key"))
+    }
+
+    /// Nothing being there is no error.
+    async fn delete_key(&self, key: &str) -> Result<(), Error> {
+        match self.http.send(Request::delete(&format!("{}/{key}", self.bucket)), "delete").await {
+            Ok(_) | Err(Error::NotFound(_)) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 }
