@@ -100,6 +100,8 @@ impl Cluster {
             services::wiring::start(&api, &runner);
             scheduler::wiring::start(&api, &runner);
             accounts::ready(&api).await.map_err(refused)?;
+            // From here on an account that is missing is a mistake, and not nobody's task.
+            server.require_service_accounts(true);
         }
         if let Some(node) = options.instant_node {
             instant::start(&api, &runner, node).await.map_err(refused)?;

@@ -111,7 +111,10 @@ impl Api {
                 self.patch(&resource, &namespace, &name, patch).await.map(drop)
             }
             Intent::Delete { resource, namespace, name, uid, tell } => {
-                let deleted = self.delete(&resource, &namespace, &name, &uid, None).await;
+                // Left to itself a Job leaves its pods behind; of all other kinds the dependents go anyway.
+                let jobs = crate::resources::JOBS.resource == resource.resource;
+                let propagation = jobs.then_some(Propagation::Background);
+                let deleted = self.delete(&resource, &namespace, &name, &uid, propagation).await;
                 self.tell(tell, &name, deleted.as_ref().err()).await;
                 deleted
             }
@@ -203,7 +206,8 @@ impl Api {
 
     /// Deletes everything of a resource in a namespace, without waiting for anyone to see it.
     pub(crate) async fn delete_all(&self, resource: &Gvr, namespace: &str) -> Result<(), Failure> {
-        let (list, delete) = (ListOptions::default(), DeleteOptions::default());
+        let list = ListOptions::default();
+        let delete = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
         let deleted = self.client.delete_collection(resource, Some(namespace), &list, &delete).await;
         deleted.map(drop).map_err(|status| Failure::Api {
             doing: format!("deleting {} of {namespace}", resource.resource),
