@@ -171,8 +171,11 @@ impl Embedded {
     }
 }
 
-/// Puts the tools that containers call on their search path: this program itself, by the name that it answers to.
+/// Puts the tools that containers call on their search path: this program itself, by the name that it answers to. It is
+/// no symbolic link, because a container may not see where that leads.
 fn link_tools(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    std::os::unix::fs::symlink(std::env::current_exe()?, folder.join("kando"))
+    let (program, tool) = (std::env::current_exe()?, folder.join("kando"));
+    // Another file system takes a copy.
+    std::fs::hard_link(&program, &tool).or_else(|_refused| std::fs::copy(&program, &tool).map(drop))
 }

@@ -86,7 +86,7 @@ fn show_phases(ui: &Ui, action_set: &DynamicObject, shown: &mut BTreeMap<String,
     let deferred = Some(&action["deferPhase"]).filter(|phase| phase.is_object());
     for phase in phases.iter().chain(deferred) {
         let (Some(name), Some(state)) = (phase["name"].as_str(), phase["state"].as_str()) else { continue };
-        if state != "pending" && shown.get(name).map(String::as_str) != Some(state) {
+        if !state.is_empty() && state != "pending" && shown.get(name).map(String::as_str) != Some(state) {
             shown.insert(name.to_owned(), state.to_owned());
             ui.progress(&format!("phase {name}: {state}"));
         }
