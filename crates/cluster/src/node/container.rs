@@ -49,6 +49,8 @@ pub(super) struct Container {
 
 #[derive(Default)]
 struct Logs {
+    /// Which run the current log is of.
+    run: i64,
     current: Option<Log>,
     previous: Option<Log>,
 }
@@ -199,10 +201,16 @@ impl Container {
             let began = Instant::now();
             match self.run_once(context, &mut stop).await {
                 Err(refused) => {
+                    // Said once, however often it is tried.
+                    let news = match &self.snapshot().state {
+                        State::Waiting { message, .. } => *message != refused.message,
+                        _ => true,
+                    };
                     self.wait_for(context, refused.reason, &refused.message);
-                    context
-                        .event(self.name(), Tone::Warning, "Failed", &format!("Error: {}", refused.message))
-                        .await;
+                    if news {
+                        let message = format!("Error: {}", refused.message);
+                        context.event(self.name(), Tone::Warning, "Failed", &message).await;
+                    }
                     if paused(CONFIG_RETRY, &mut stop).await {
                         return code;
                     }
@@ -348,20 +356,20 @@ impl Container {
         Ok(code)
     }
 
-    /// The log of the run before becomes the previous one; older ones go.
+    /// The log of the run before becomes the previous one; older ones go. Trying again to start a run is no new run.
     fn open_log(&self, context: &PodContext, run: i64) -> std::io::Result<Log> {
+        let mut logs = self.logs.lock();
+        if let (Some(log), true) = (&logs.current, logs.run == run) {
+            return Ok(log.clone());
+        }
         let dir = context.dir.join("logs").join(self.name());
         std::fs::create_dir_all(&dir)?;
         let log = Log::create(&dir.join(format!("{run}.log")))?;
         for end in ["log", "older"] {
             let _ = std::fs::remove_file(dir.join(format!("{}.{end}", run - 2)));
         }
-        let mut logs = self.logs.lock();
-        // Trying again to make the same run is no new run.
-        if !matches!(self.state.borrow().state, State::Waiting { .. }) || logs.current.is_none() || run > 0 {
-            logs.previous = logs.current.take();
-        }
-        logs.current = Some(log.clone());
+        logs.previous = logs.current.replace(log.clone());
+        logs.run = run;
         Ok(log)
     }
 
@@ -432,7 +440,7 @@ impl Container {
             let mut counter = Counter::default();
             tokio::time::sleep(schedule.delay).await;
             loop {
-                let answer = self.ask(context, subject, "Startup", probe, schedule).await;
+                let answer = self.ask(context, subject, "Startup", probe, &counter).await;
                 match counter.count(answer, schedule) {
                     Some(true) => break,
                     Some(false) => return "failed startup probe".to_owned(),
@@ -451,7 +459,7 @@ impl Container {
                 let mut counter = Counter::default();
                 tokio::time::sleep(schedule.delay).await;
                 loop {
-                    let answer = self.ask(context, subject, "Readiness", probe, schedule).await;
+                    let answer = self.ask(context, subject, "Readiness", probe, &counter).await;
                     if let Some(ready) = counter.count(answer, schedule)
                         && self.snapshot().ready != ready
                     {
@@ -468,7 +476,7 @@ impl Container {
                 let mut counter = Counter::default();
                 tokio::time::sleep(schedule.delay).await;
                 loop {
-                    let answer = self.ask(context, subject, "Liveness", probe, schedule).await;
+                    let answer = self.ask(context, subject, "Liveness", probe, &counter).await;
                     if counter.count(answer, schedule) == Some(false) {
                         return;
                     }
@@ -484,19 +492,22 @@ impl Container {
         "failed liveness probe".to_owned()
     }
 
+    /// Asks once. The first bad answer in a row is told.
     async fn ask(
         &self,
         context: &PodContext,
         subject: &Subject,
         kind: &str,
         probe: &Value,
-        schedule: Schedule,
+        before: &Counter,
     ) -> bool {
-        match subject.ask(probe, schedule).await {
+        match subject.ask(probe, Schedule::of(probe)).await {
             Ok(()) => true,
             Err(why) => {
-                let message = format!("{kind} probe failed: {why}");
-                context.event(self.name(), Tone::Warning, "Unhealthy", &message).await;
+                if before.bad == 0 {
+                    let message = format!("{kind} probe failed: {why}");
+                    context.event(self.name(), Tone::Warning, "Unhealthy", &message).await;
+                }
                 false
             }
         }

@@ -49,6 +49,7 @@ async fn a_missing_config_map_is_waited_for() {
     place.make("configmaps", json!({"metadata": {"name": "paint"}, "data": {"color": "blue"}})).await;
     place.until_phase("paint", "Succeeded").await;
     assert_eq!(place.logs("paint", "").await, "blue\n");
+    assert_eq!(place.events("paint", "Failed").await, ["Error: configmap \"paint\" not found"]);
 }
 
 #[tokio::test]
