@@ -193,6 +193,12 @@ pub(crate) fn reserve(
 fn carry_over(value: &mut Value, old: &Value, kind: &str) {
     let old_kind = old.str_at(&["spec", "type"]).unwrap_or("ClusterIP");
     if kind != "ExternalName" && old_kind != "ExternalName" {
+        // Who changes one of the two fields means both.
+        let address = value.str_at(&["spec", "clusterIP"]).unwrap_or_default().to_owned();
+        let changed = !address.is_empty() && old.str_at(&["spec", "clusterIP"]) != Some(address.as_str());
+        if changed && value.at(&["spec", "clusterIPs"]) == old.at(&["spec", "clusterIPs"]) {
+            value.set(&["spec", "clusterIPs"], vec![address]);
+        }
         if value.str_at(&["spec", "clusterIP"]).unwrap_or_default().is_empty() {
             for key in ["clusterIP", "clusterIPs"] {
                 if let Some(kept) = old.at(&["spec", key]) {

@@ -70,6 +70,26 @@ async fn a_service_gets_an_address_and_keeps_it() {
 }
 
 #[tokio::test]
+async fn an_address_cannot_be_changed() {
+    let api = Api::start();
+    let service =
+        json!({"metadata": {"name": "a"}, "spec": {"clusterIP": "10.96.0.9", "ports": [{"port": 80}]}});
+    assert_eq!(api.post("/api/v1/namespaces/default/services", &service).await.code, 201);
+    let patch = json!({"spec": {"clusterIP": "10.96.0.10"}});
+    let answer =
+        api.patch("application/merge-patch+json", "/api/v1/namespaces/default/services/a", &patch).await;
+    assert_eq!(answer.code, 422);
+    assert_eq!(
+        answer.message(),
+        "Service \"a\" is invalid: spec.clusterIPs[0]: Invalid value: [\"10.96.0.10\"]: may not change once set"
+    );
+    let other =
+        json!({"metadata": {"name": "b"}, "spec": {"clusterIP": "10.96.0.10", "ports": [{"port": 80}]}});
+    let answer = api.post("/api/v1/namespaces/default/services", &other).await;
+    assert_eq!(answer.code, 201, "what a refused change took is free again: {}", answer.text);
+}
+
+#[tokio::test]
 async fn an_address_in_use_is_refused() {
     let api = Api::start();
     let service =
