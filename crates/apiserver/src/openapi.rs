@@ -61,6 +61,11 @@ pub(crate) fn serve(
     Ok(response)
 }
 
+/// Serves `/openapi/v2`, which kubectl asks when it meets a kind that no v3 document has.
+pub(crate) fn serve_v2() -> Response<Body> {
+    render::response(200, openapi::V2_MEDIA_TYPE, Body::full(openapi::V2_DOCUMENT))
+}
+
 /// Every group and version that has a document.
 fn group_versions(table: &Table) -> Vec<GroupVersion> {
     let mut all = openapi::builtin_group_versions().to_vec();

@@ -46,6 +46,7 @@ pub(crate) fn serve<B>(
         ["openapi", "v3", rest @ ..] => {
             openapi::serve(&state.registry.table(), rest, query, accept, header(header::IF_NONE_MATCH))
         }
+        ["openapi", "v2"] => Ok(openapi::serve_v2()),
         ["openid", "v1", "jwks"] => Ok(render::value(200, &state.identity.signer.key_set(), format)),
         [".well-known", "openid-configuration"] => {
             let host = request.uri().authority().map(|authority| authority.as_str());

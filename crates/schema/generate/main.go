@@ -1,12 +1,12 @@
 // Command generate writes the tables of built-in types that crates/schema embeds.
 //
 // It reads two public sources of one Kubernetes release: the published API documents in the module
-// k8s.io/kubernetes (api/openapi-spec/v3 and api/discovery), and the Go types themselves, by reflection,
+// k8s.io/kubernetes (api/openapi-spec/v3 and api/discovery, and literals of its source), and the Go types themselves, by reflection,
 // for what no document says: which fields are pointers, which are always written, in which order, and
 // under which protobuf tags.
 //
 // Run it in this folder: `go run .`. It downloads the modules it needs and nothing else.
-// The formats of the files are described at the top of src/builtin_table.rs.
+// The formats of the files are described where they are read: src/builtin/{types,descriptions,resources}.rs and src/table.rs.
 package main
 
 import (
@@ -63,6 +63,7 @@ type generator struct {
 	schemas map[string]document // OpenAPI component schemas by model name
 	types   map[string]string   // finished lines by short name
 	texts   map[string]string   // description lines by short name
+	enums   map[string]enumeration
 }
 
 func main() {
@@ -73,7 +74,7 @@ func main() {
 	check(os.MkdirAll(*examples, 0o755))
 	module := moduleFolder()
 	source := filepath.Join(module, "api")
-	g := &generator{schemas: map[string]document{}, types: map[string]string{}, texts: map[string]string{}}
+	g := &generator{schemas: map[string]document{}, types: map[string]string{}, texts: map[string]string{}, enums: enumerations(module)}
 	g.readOpenAPI(filepath.Join(source, "openapi-spec/v3"))
 
 	scheme := clientscheme.Scheme
@@ -104,7 +105,9 @@ func main() {
 		g.texts["@"+name] = "@" + name + "\t" + describe(g.schemas[model])
 	}
 	write(*out, "types.txt", sortedValues(g.types, func(string) bool { return true }))
-	core := func(name string) bool { return strings.HasPrefix(name, "core.") || strings.HasPrefix(name, "meta.") || name[0] == '@' }
+	core := func(name string) bool {
+		return strings.HasPrefix(name, "core.") || strings.HasPrefix(name, "meta.") || name[0] == '@'
+	}
 	write(*out, "descriptions_core.txt", sortedValues(g.texts, core))
 	write(*out, "descriptions.txt", sortedValues(g.texts, func(n string) bool { return !core(n) }))
 	write(*out, "columns.txt", columns(module))
@@ -209,12 +212,12 @@ func (g *generator) addStruct(name, model string, t reflect.Type) {
 	}
 	line := []string{name + strings.TrimRight(" "+marks(s), " ")}
 	texts := []string{name, describe(s)}
-	g.addFields(t, s, "", &line, &texts)
+	g.addFields(t, s, name, "", &line, &texts)
 	g.types[name] = strings.Join(line, "\t")
 	g.texts[name] = strings.Join(texts, "\t")
 }
 
-func (g *generator) addFields(t reflect.Type, s document, outer string, line, texts *[]string) {
+func (g *generator) addFields(t reflect.Type, s document, name, outer string, line, texts *[]string) {
 	properties, _ := s["properties"].(document)
 	required, _ := s["required"].([]any)
 	for i := range t.NumField() {
@@ -239,7 +242,7 @@ func (g *generator) addFields(t reflect.Type, s document, outer string, line, te
 			if inner == reflect.TypeOf(metav1.TypeMeta{}) {
 				path = "-"
 			}
-			g.addFields(inner, s, path, line, texts)
+			g.addFields(inner, s, name, path, line, texts)
 			continue
 		}
 		property, _ := properties[tags[0]].(document)
@@ -265,8 +268,13 @@ func (g *generator) addFields(t reflect.Type, s document, outer string, line, te
 			check(err)
 			words = append(words, "d="+strings.ReplaceAll(string(data), " ", "%20"))
 		}
+		description := describe(property)
+		if enum, ok := g.enums[name+" "+tags[0]]; ok {
+			words = append(words, "e="+enum.values)
+			description = describe(document{"description": enum.description})
+		}
 		*line = append(*line, strings.Join(words, " "))
-		*texts = append(*texts, describe(property))
+		*texts = append(*texts, description)
 	}
 }
 

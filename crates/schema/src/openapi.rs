@@ -24,6 +24,13 @@ pub struct CustomResource<'v> {
     pub version: &'v Value,
 }
 
+/// What a client of `/openapi/v2` gets: a document without types, in protobuf, the one form that kubectl asks for. kubectl
+/// looks there for kinds that no v3 document has (a `List`), and checks nothing of what it does not find.
+pub const V2_DOCUMENT: &[u8] = b"\x0a\x032.0\x12\x15\x0a\x0aKubernetes\x12\x07v1.37.2\x42\x00";
+
+/// The media type of [`V2_DOCUMENT`].
+pub const V2_MEDIA_TYPE: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
 /// The group versions that have built-in resources, in the order of discovery.
 pub fn builtin_group_versions() -> &'static [GroupVersion] {
     static ALL: OnceLock<Vec<GroupVersion>> = OnceLock::new();
@@ -270,6 +277,8 @@ mod tests {
         assert_eq!(containers.str_at(&["x-kubernetes-patch-merge-key"]), Some("name"));
         assert_eq!(containers.get("x-kubernetes-list-map-keys"), Some(&json!(["name"])));
         assert!(containers.str_at(&["description"]).unwrap().starts_with("List of containers"));
+        let policy = schemas.at(&["io.k8s.api.core.v1.Container", "properties", "imagePullPolicy"]).unwrap();
+        assert_eq!(policy.get("enum"), Some(&json!(["Always", "IfNotPresent", "Never"])));
         let pod = schemas.get("io.k8s.api.core.v1.Pod").unwrap();
         assert_eq!(
             pod.get("x-kubernetes-group-version-kind"),

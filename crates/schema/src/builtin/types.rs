@@ -6,6 +6,7 @@
 //! - `!` the field is required in the published schema,
 //! - `*` the field is a pointer in Go, so an explicit zero is kept,
 //! - `~` the field has no `omitempty`, so Go always writes it,
+//! - `e=A,B` the only values there are,
 //! - `d=JSON` the default (`%20` for a space), `lt=`, `lk=`, `mt=`, `pk=`, `ps=` the list type, list keys, map type,
 //!   patch merge key and patch strategies.
 //!
@@ -91,6 +92,8 @@ pub(crate) struct Field {
     pub(crate) always: bool,
     pub(crate) marks: Marks,
     pub(crate) default: Option<Value>,
+    /// The only values there are, separated by commas. They are published; rules check them.
+    pub(crate) values: Option<&'static str>,
 }
 
 /// One type.
@@ -247,6 +250,7 @@ fn parse_field(position: usize, text: &'static str) -> Option<Field> {
         required: rest.clone().any(|word| word == "!"),
         pointer: rest.clone().any(|word| word == "*"),
         always: rest.clone().any(|word| word == "~"),
+        values: rest.clone().find_map(|word| word.strip_prefix("e=")),
         marks: marks(rest),
         default: default
             .and_then(|text| pilothouse_value::parse::json(text.replace("%20", " ").as_bytes()).ok())

@@ -88,6 +88,9 @@ impl Components {
         if let Some(default) = default {
             schema.insert("default", default);
         }
+        if let Some(values) = field.values {
+            schema.insert("enum", values.split(',').collect::<Value>());
+        }
         write_marks(marks, &mut schema);
         Value::Object(schema)
     }

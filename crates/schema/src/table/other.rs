@@ -151,10 +151,8 @@ fn role_binding(object: &Value, now: Timestamp) -> Vec<Value> {
     let subjects = |kind: &str| {
         let of_kind =
             object.items_at(&["subjects"]).iter().filter(|subject| text(subject, &["kind"]) == kind);
-        let title = |subject: &Value| match (kind, text(subject, &["namespace"])) {
-            ("ServiceAccount", namespace) if !namespace.is_empty() => {
-                format!("{namespace}/{}", text(subject, &["name"]))
-            }
+        let title = |subject: &Value| match kind {
+            "ServiceAccount" => format!("{}/{}", text(subject, &["namespace"]), text(subject, &["name"])),
             _ => text(subject, &["name"]).to_owned(),
         };
         Value::from(of_kind.map(title).collect::<Vec<_>>().join(", "))
