@@ -26,6 +26,9 @@ func enumerations(module string) map[string]enumeration {
 		}
 		name, ok := strings.CutPrefix(f.Name.Name, "schema_k8sio_api_")
 		if !ok {
+			name, ok = strings.CutPrefix(f.Name.Name, "schema_pkg_apis_")
+		}
+		if !ok {
 			continue
 		}
 		name = strings.ReplaceAll(name, "_", ".")
