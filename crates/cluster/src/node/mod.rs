@@ -19,6 +19,7 @@
 
 mod addresses;
 mod api;
+mod care;
 mod container;
 mod env;
 mod expand;
