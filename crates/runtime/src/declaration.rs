@@ -34,7 +34,7 @@ pub struct Declaration<K> {
     pub(crate) name: String,
     pub(crate) concurrency: usize,
     pub(crate) timeout: Duration,
-    pub(crate) finalizer: Option<String>,
+    finalizer: bool,
     pub(crate) removals: usize,
     pub(crate) every_change: bool,
     pub(crate) selection: Selection,
@@ -68,7 +68,7 @@ impl<K: Object> Declaration<K> {
             name: K::kind(&()).to_lowercase(),
             concurrency: CONCURRENCY,
             timeout: TIMEOUT,
-            finalizer: None,
+            finalizer: false,
             removals: REMOVALS,
             every_change: false,
             selection: Selection::default(),
@@ -116,7 +116,7 @@ impl<K: Object> Declaration<K> {
 
     /// Keep the object from vanishing until the controller's `cleanup` is done, by the finalizer `GROUP/NAME`.
     pub fn finalizer(&mut self) -> &mut Self {
-        self.finalizer = Some(format!("{}/{}", K::group(&()), self.name));
+        self.finalizer = true;
         self
     }
 
@@ -212,6 +212,11 @@ impl<K: Object> Declaration<K> {
         self
     }
 
+    /// The finalizer's name, if there is one.
+    pub(crate) fn finalizer_name(&self) -> Option<String> {
+        self.finalizer.then(|| format!("{}/{}", K::group(&()), self.name))
+    }
+
     /// The RBAC rules that the controller needs: one for each resource, in the order of group and resource, with the
     /// verbs in their usual order.
     pub fn rules(&self) -> Vec<PolicyRule> {
@@ -221,7 +226,7 @@ impl<K: Object> Declaration<K> {
         if self.writes_status {
             all.rule(&main.group, &format!("{}/status", main.plural), &["patch"]);
         }
-        if self.finalizer.is_some() {
+        if self.finalizer {
             all.rule(&main.group, &main.plural, &["patch"]);
         }
         if !self.owned.is_empty() {

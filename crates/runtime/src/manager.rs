@@ -220,6 +220,13 @@ impl<R: Reconciler> Start for Declared<R> {
         let name = declaration.name.clone();
         base.cache.keep_manager(&name);
         let queue = Queue::new(Backoff::KEYS, base.metrics.queue(&name));
+        // Weak: the metrics may outlive the operator.
+        let measured = Arc::downgrade(&queue);
+        base.metrics.before_reading(move || {
+            if let Some(queue) = measured.upgrade() {
+                queue.measure();
+            }
+        });
         let selection = Selection { namespace: base.namespace.clone(), ..declaration.selection.clone() };
         let store = base.cache.watch::<R::Resource>(&selection);
         let reads = declaration.reads.clone();
@@ -239,7 +246,7 @@ impl<R: Reconciler> Start for Declared<R> {
         });
         let context = Context::new(Shared {
             name: name.clone(),
-            finalizer: declaration.finalizer.clone(),
+            finalizer: declaration.finalizer_name(),
             client: base.client.clone(),
             stores,
             events: base.events.named(&name),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -61,6 +62,8 @@ impl MetricConstructor<Histogram> for Buckets {
     }
 }
 
+/// A gauge of seconds.
+type Seconds = Gauge<f64, AtomicU64>;
 type Durations<L> = Family<L, Histogram, Buckets>;
 
 struct Families {
@@ -76,13 +79,19 @@ struct Families {
     depth: Family<ByQueue, Gauge>,
     adds: Family<ByQueue, Counter>,
     retries: Family<ByQueue, Counter>,
+    unfinished: Family<ByQueue, Seconds>,
+    longest: Family<ByQueue, Seconds>,
     queue_durations: Durations<ByQueue>,
     work_durations: Durations<ByQueue>,
     requests: Family<ByRequest, Counter>,
     objects: Family<ByWatch, Gauge>,
     dropped_events: Counter,
     writes: AtomicU64,
+    measures: Mutex<Vec<Measure>>,
 }
+
+/// Brings a gauge up to date before the metrics are read.
+type Measure = Box<dyn Fn() + Send + Sync>;
 
 /// The metrics of one operator. Cheap to clone; all clones count together.
 #[derive(Clone)]
@@ -147,6 +156,14 @@ impl Metrics {
             depth: family!("workqueue_depth", "Keys that wait"),
             adds: family!("workqueue_adds", "Keys added"),
             retries: family!("workqueue_retries", "Keys put back after a failure"),
+            unfinished: family!(
+                "workqueue_unfinished_work_seconds",
+                "How long the keys that are being worked on have taken so far, together"
+            ),
+            longest: family!(
+                "workqueue_longest_running_processor_seconds",
+                "How long the key that takes longest has taken so far"
+            ),
             queue_durations: family!(
                 "workqueue_queue_duration_seconds",
                 "How long keys waited",
@@ -164,16 +181,24 @@ impl Metrics {
             objects: family!("pilothouse_cached_objects", "Objects in the cache"),
             dropped_events,
             writes: AtomicU64::new(0),
+            measures: Mutex::default(),
             registry,
         }))
     }
 
     /// The text that Prometheus reads (OpenMetrics 1.0).
     pub fn encode(&self) -> String {
+        for measure in &*self.0.measures.lock() {
+            measure();
+        }
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.0.registry);
         text
+    }
+
+    pub(crate) fn before_reading(&self, measure: impl Fn() + Send + Sync + 'static) {
+        self.0.measures.lock().push(Box::new(measure));
     }
 
     /// The metrics of a controller's queue.
@@ -183,6 +208,8 @@ impl Metrics {
             depth: self.0.depth.get_or_create_owned(&label),
             adds: self.0.adds.get_or_create_owned(&label),
             retries: self.0.retries.get_or_create_owned(&label),
+            unfinished: self.0.unfinished.get_or_create_owned(&label),
+            longest: self.0.longest.get_or_create_owned(&label),
             queue_durations: self.0.queue_durations.get_or_create_owned(&label),
             work_durations: self.0.work_durations.get_or_create_owned(&label),
         }
@@ -241,6 +268,8 @@ pub struct QueueMetrics {
     depth: Gauge,
     adds: Counter,
     retries: Counter,
+    unfinished: Seconds,
+    longest: Seconds,
     queue_durations: Histogram,
     work_durations: Histogram,
 }
@@ -252,6 +281,11 @@ impl QueueMetrics {
 
     pub(crate) fn depth(&self, waiting: usize) {
         self.depth.set(i64::try_from(waiting).unwrap_or(i64::MAX));
+    }
+
+    pub(crate) fn unfinished(&self, all: f64, longest: f64) {
+        self.unfinished.set(all);
+        self.longest.set(longest);
     }
 
     pub(crate) fn waited(&self, time: Duration) {

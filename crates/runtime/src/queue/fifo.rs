@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -25,7 +26,8 @@ pub(crate) struct Fifo<K> {
 #[derive(Debug, Default)]
 struct Entry {
     in_line: bool,
-    active: bool,
+    /// Since when it is being worked on.
+    active: Option<Instant>,
     /// Asked for while it was being worked on: goes to the end of the line when that is done.
     again: bool,
     due: Option<(Instant, u64)>,
@@ -48,7 +50,7 @@ impl<K: Clone + Eq + Hash> Fifo<K> {
     /// Puts the key at the end of the line. True when it was not there already.
     pub(crate) fn add(&mut self, key: &K, now: Instant) -> bool {
         let entry = self.entries.entry(key.clone()).or_default();
-        if entry.active {
+        if entry.active.is_some() {
             return !std::mem::replace(&mut entry.again, true);
         }
         if std::mem::replace(&mut entry.in_line, true) {
@@ -79,7 +81,7 @@ impl<K: Clone + Eq + Hash> Fifo<K> {
         let (key, since) = self.line.pop_front()?;
         let entry = self.entries.entry(key.clone()).or_default();
         entry.in_line = false;
-        entry.active = true;
+        entry.active = Some(now);
         self.active += 1;
         // The coming reconcile decides anew when to look again.
         if let Some(due) = entry.due.take() {
@@ -90,8 +92,8 @@ impl<K: Clone + Eq + Hash> Fifo<K> {
 
     /// Ends the work on a key that was taken.
     pub(crate) fn finish(&mut self, key: &K, outcome: Outcome, now: Instant) {
-        let Some(entry) = self.entries.get_mut(key).filter(|entry| entry.active) else { return };
-        entry.active = false;
+        let Some(entry) = self.entries.get_mut(key).filter(|entry| entry.active.is_some()) else { return };
+        entry.active = None;
         self.active -= 1;
         let failed_before = entry.failures > 0;
         let wait = match outcome {
@@ -143,6 +145,12 @@ impl<K: Clone + Eq + Hash> Fifo<K> {
         }
     }
 
+    /// How long the keys that are being worked on have taken so far.
+    pub(crate) fn unfinished(&self, now: Instant) -> impl Iterator<Item = Duration> {
+        let active = self.entries.values().filter_map(|entry| entry.active);
+        active.map(move |since| now.saturating_duration_since(since))
+    }
+
     pub(crate) fn load(&self) -> Load {
         Load {
             waiting: self.line.len(),
@@ -161,14 +169,12 @@ impl<K: Clone + Eq + Hash> Fifo<K> {
 /// A clock's instant that only tests use.
 #[cfg(test)]
 pub(crate) fn at(start: Instant, milliseconds: u64) -> Instant {
-    start + std::time::Duration::from_millis(milliseconds)
+    start + Duration::from_millis(milliseconds)
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
-
-    use std::time::Duration;
 
     use proptest::prelude::*;
 

@@ -125,6 +125,15 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         self.fifo.lock().failures(key)
     }
 
+    /// Brings the metrics of unfinished work up to date, which change with nothing but time.
+    pub(crate) fn measure(&self) {
+        let fifo = self.fifo.lock();
+        let times = fifo.unfinished(Instant::now()).map(|time| time.as_secs_f64());
+        let (sum, longest) =
+            times.fold((0.0, 0.0f64), |(sum, longest), time| (sum + time, longest.max(time)));
+        self.metrics.unfinished(sum, longest);
+    }
+
     /// The load as it changes.
     pub fn load(&self) -> watch::Receiver<Load> {
         self.load.subscribe()

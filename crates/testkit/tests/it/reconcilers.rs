@@ -77,7 +77,12 @@ async fn a_reconcile_that_does_not_end_is_stopped_and_hurts_no_other(cluster: Cl
     let operator = cluster.operate(|manager| manager.reconciler(Slow(seen.clone()))).await?;
     cluster.apply(widget("stuck", "stuck")).await?;
     cluster.apply(widget("fine", "x")).await?;
-    cluster.advance(Duration::from_secs(150)).await;
+    cluster.advance(Duration::from_secs(50)).await;
+    let text = operator.metrics().encode();
+    let longest = "workqueue_longest_running_processor_seconds{name=\"slow\",controller=\"slow\"} ";
+    let seconds = text.lines().find_map(|line| line.strip_prefix(longest)?.parse::<f64>().ok());
+    assert!(seconds.is_some_and(|seconds| (49.0..51.0).contains(&seconds)), "{text}");
+    cluster.advance(Duration::from_secs(100)).await;
     assert_eq!(*seen.done.lock(), ["fine"]);
     let text = operator.metrics().encode();
     assert!(text.contains("controller_runtime_reconcile_timeouts_total{controller=\"slow\"} 1"), "{text}");
