@@ -31,7 +31,13 @@ pub(crate) struct Revisions<'a> {
 
 impl<'a> Revisions<'a> {
     /// Finds the revision for the present template among `all`, or plans to make it, or to make it the newest again.
-    pub(crate) fn resolve(owner: &Value, all: impl IntoIterator<Item = &'a Value>, plan: &mut Plan) -> Self {
+    /// It carries its hash under `label`.
+    pub(crate) fn resolve(
+        owner: &Value,
+        label: &str,
+        all: impl IntoIterator<Item = &'a Value>,
+        plan: &mut Plan,
+    ) -> Self {
         let mut existing: Vec<&Value> = all
             .into_iter()
             .filter(|r| object::controller_of(r).and_then(|r| r.str_at(&["uid"])) == Some(object::uid(owner)))
@@ -58,7 +64,7 @@ impl<'a> Revisions<'a> {
         let name = name_for(&hash);
         let mut labels =
             owner.at(&["spec", "selector", "matchLabels"]).cloned().unwrap_or_else(Value::object);
-        labels.set(&["controller.kubernetes.io/hash"], &hash);
+        labels.set(&[label], &hash);
         let mut revision = json!({"apiVersion": "apps/v1", "kind": "ControllerRevision",
             "metadata": {"name": &name, "namespace": object::namespace(owner).unwrap_or_default()},
             "revision": highest + 1});
