@@ -6,6 +6,7 @@ mod content;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pilothouse_apiserver::Propagation;
 use pilothouse_value::{Value, json, object};
 
 use self::content::Remaining;

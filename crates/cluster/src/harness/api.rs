@@ -111,10 +111,9 @@ impl Api {
                 self.patch(&resource, &namespace, &name, patch).await.map(drop)
             }
             Intent::Delete { resource, namespace, name, uid, tell } => {
-                // Left to itself a Job leaves its pods behind; of all other kinds the dependents go anyway.
-                let jobs = crate::resources::JOBS.resource == resource.resource;
-                let propagation = jobs.then_some(Propagation::Background);
-                let deleted = self.delete(&resource, &namespace, &name, &uid, propagation).await;
+                // A Job's default is to leave its pods behind; a controller that deletes one wants them gone.
+                let policy = Some(Propagation::Background);
+                let deleted = self.delete(&resource, &namespace, &name, &uid, policy).await;
                 self.tell(tell, &name, deleted.as_ref().err()).await;
                 deleted
             }

@@ -30,7 +30,8 @@ pub(crate) fn reconcile(
     if object::deletion_timestamp(set).is_some() {
         return plan;
     }
-    let revisions = Revisions::resolve(set, revisions::REVISION_HASH, all_revisions.iter().copied(), &mut plan);
+    let revisions =
+        Revisions::resolve(set, revisions::REVISION_HASH, all_revisions.iter().copied(), &mut plan);
     let mut by_node: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
     for pod in &owned {
         by_node.entry(node_of(pod)).or_default().push(pod);

@@ -46,7 +46,8 @@ pub(crate) fn reconcile(
     if object::deletion_timestamp(set).is_some() {
         return plan;
     }
-    let revisions = Revisions::resolve(set, "controller.kubernetes.io/hash", all_revisions.iter().copied(), &mut plan);
+    let revisions =
+        Revisions::resolve(set, "controller.kubernetes.io/hash", all_revisions.iter().copied(), &mut plan);
     let current = set
         .str_at(&["status", "currentRevision"])
         .filter(|name| revisions.template(set, name).is_some())
