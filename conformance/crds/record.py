@@ -40,6 +40,8 @@ def normalise(obj):
     obj = copy.deepcopy(obj)
     for key in ("uid", "creationTimestamp", "resourceVersion", "managedFields", "generation"):
         obj.get("metadata", {}).pop(key, None)
+    if "generateName" in obj.get("metadata", {}):
+        obj["metadata"].pop("name", None)
     return obj
 
 
