@@ -74,10 +74,8 @@ pub(crate) fn validate(resource: &Resource, new: &Value, old: Option<&Value>) ->
         return errors;
     }
     let mut errors = schema::validate(resource.schema(), new, old, &Path::root());
-    if let Some(custom) = resource.custom.as_ref().filter(|custom| custom.scale.is_some()) {
-        let version = custom.version();
-        let scale = version.at(&["subresources", "scale"]);
-        errors.extend(scale.map(|scale| definition::validate_scale(scale, new, false)).unwrap_or_default());
+    if let Some(scale) = resource.custom.as_ref().and_then(|custom| custom.scale.as_ref()) {
+        errors.extend(definition::validate_scale(&scale.declared, new, false));
     }
     errors
 }

@@ -10,7 +10,7 @@ use parking_lot::MutexGuard;
 use pilothouse_merge::managed::{self, Manager};
 use pilothouse_schema::crd::{Approval, approval, is_protected_group, storage_version};
 use pilothouse_store::{Change, Object};
-use pilothouse_value::{Value, object};
+use pilothouse_value::{Value, object, parse};
 
 use crate::bootstrap;
 use crate::crd::names::{self, Taken};
@@ -149,7 +149,9 @@ fn change(state: &State, name: &str, mut make: impl FnMut(&mut Value) -> bool) -
     let key = definitions_key();
     for _ in 0..verbs::ATTEMPTS {
         let stored = state.store.get(&key, "", name)?;
-        let mut definition = Value::clone(stored.value());
+        // Parsed for this once: a definition is large, and this revision of it is about to be an old one.
+        let before = parse::json(stored.bytes()).ok()?.value;
+        let mut definition = before.clone();
         if !make(&mut definition) {
             return Some(stored);
         }
@@ -160,7 +162,7 @@ fn change(state: &State, name: &str, mut make: impl FnMut(&mut Value) -> bool) -
                 subresource: "status",
                 time: state.clock.now(),
             };
-            managed::track(Some(stored.value()), &mut definition, resource.schema(), &manager);
+            managed::track(Some(&before), &mut definition, resource.schema(), &manager);
         }
         let mut build = |revision: u64| {
             definition.set(&["metadata", "resourceVersion"], revision.to_string());

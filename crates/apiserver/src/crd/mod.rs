@@ -55,6 +55,8 @@ pub(crate) struct ScalePaths {
     pub(crate) spec_replicas: Vec<String>,
     pub(crate) status_replicas: Vec<String>,
     pub(crate) selector: Option<Vec<String>>,
+    /// The paths as the definition has them.
+    pub(crate) declared: Value,
 }
 
 impl Custom {
@@ -137,6 +139,7 @@ pub(crate) fn resources(definition: &Arc<Object>, valid_from: u64) -> Vec<Resour
             spec_replicas: path(scale.str_at(&["specReplicasPath"]).unwrap_or_default()),
             status_replicas: path(scale.str_at(&["statusReplicasPath"]).unwrap_or_default()),
             selector: scale.str_at(&["labelSelectorPath"]).map(path),
+            declared: scale.clone(),
         });
         let mut subresources = Vec::new();
         let verbs = || vec!["get".to_owned(), "patch".to_owned(), "update".to_owned()];
