@@ -69,9 +69,9 @@ impl Namespaces {
             }
             for object in &there {
                 if object::deletion_timestamp(object).is_none() {
-                    self.api
-                        .delete(&resource, namespace, object::name(object), object::uid(object), None)
-                        .await?;
+                    let (name, uid) = (object::name(object), object::uid(object));
+                    let policy = Some(Propagation::Background);
+                    self.api.delete(&resource, namespace, name, uid, policy).await?;
                 }
             }
             for object in self.api.list(&resource, Some(namespace)).await? {
