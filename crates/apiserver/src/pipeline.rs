@@ -112,6 +112,11 @@ where
     if let Some(deprecation) = resource.custom.as_ref().and_then(|custom| custom.deprecation.as_deref()) {
         context.warn(deprecation);
     }
+    if let Some(deprecation) =
+        pilothouse_schema::builtin::deprecation(&resource.gvk()).filter(|_| resource.is_built_in())
+    {
+        context.warn(deprecation);
+    }
     if connect::is_connect(&target) {
         return connect::serve(&context, &target, &query, request).await;
     }

@@ -42,3 +42,14 @@ pub fn type_name(gvk: &Gvk) -> Option<&'static str> {
 pub fn schema(gvk: &Gvk) -> Option<&'static Schema> {
     type_name(gvk).map(nodes::resolve)
 }
+
+/// What a server warns of when a deprecated kind is used.
+pub fn deprecation(gvk: &Gvk) -> Option<&'static str> {
+    match (gvk.group.as_str(), gvk.kind.as_str()) {
+        ("", "Endpoints") => {
+            Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
+        }
+        ("", "ComponentStatus") => Some("v1 ComponentStatus is deprecated in v1.19+"),
+        _ => None,
+    }
+}
