@@ -57,7 +57,7 @@ fn progress(status: &mut ActionSetStatus) {
     let (done, all) = phases.fold((0_usize, 0_usize), |(done, all), phase| {
         (done + usize::from(phase.state == State::Complete), all + 1)
     });
-    let percent = if all == 0 { 100 } else { done * 100 / all };
+    let percent = (done * 100).checked_div(all).unwrap_or(100);
     status.progress.percent_completed = percent.to_string();
     status.progress.last_transition_time = Some(Time(Timestamp::now()));
 }

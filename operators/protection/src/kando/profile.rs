@@ -14,7 +14,7 @@ pub enum Location {
     /// A folder.
     File(FileStore),
     /// A bucket.
-    S3(S3Store),
+    S3(Box<S3Store>),
 }
 
 /// A member by its name in any case.
@@ -48,14 +48,14 @@ impl Location {
             Some(LocationType::FileStore) => {
                 Ok(Self::File(FileStore { root: PathBuf::from(bucket), prefix: text(location, "prefix") }))
             }
-            Some(LocationType::S3Compliant) => Ok(Self::S3(S3Store::new(
+            Some(LocationType::S3Compliant) => Ok(Self::S3(Box::new(S3Store::new(
                 &text(location, "endpoint"),
                 &text(location, "region"),
                 bucket,
                 text(location, "prefix"),
                 keys(member(&profile, "Credential"))?,
                 member(&profile, "SkipSSLVerify").as_bool().unwrap_or(false),
-            )?)),
+            )?))),
             Some(_) => Err(bad(format!(
                 "locations of type {kind} are not built yet\nhint: use s3Compliant or filestore"
             ))),

@@ -80,7 +80,7 @@ pub(super) fn arg(arguments: &[Value], index: usize) -> &Value {
 }
 
 /// The text of a string argument.
-pub(super) fn text<'a>(arguments: &'a [Value], index: usize) -> Result<&'a str, String> {
+pub(super) fn text(arguments: &[Value], index: usize) -> Result<&str, String> {
     match arg(arguments, index) {
         Value::String(text) => Ok(text),
         other => Err(format!("wrong type for value; expected string; got {}", other.type_name())),

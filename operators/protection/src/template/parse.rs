@@ -66,14 +66,14 @@ pub(super) fn parse(source: &str) -> Result<Tree, TemplateError> {
     let (body, end) = parser.list()?;
     match end {
         End::Eof => Ok(Tree { body, defined: parser.defined }),
-        End::End | End::Else => Err(parser.error(format!("unexpected {{{{{}}}}}", end.word()))),
+        End::Closed | End::Else => Err(parser.error(format!("unexpected {{{{{}}}}}", end.word()))),
     }
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum End {
     Eof,
-    End,
+    Closed,
     Else,
 }
 
@@ -81,7 +81,7 @@ impl End {
     fn word(self) -> &'static str {
         match self {
             Self::Eof => "end of the template",
-            Self::End => "end",
+            Self::Closed => "end",
             Self::Else => "else",
         }
     }
@@ -154,7 +154,7 @@ impl Parser {
                         "end" => {
                             self.at += 1;
                             self.close("end")?;
-                            return Ok((nodes, End::End));
+                            return Ok((nodes, End::Closed));
                         }
                         "else" => {
                             self.at += 1;
@@ -216,7 +216,7 @@ impl Parser {
                     self.at += 1;
                     // `else if` opens a nested `if` that shares the `end` of the outer one.
                     otherwise.push(self.deeper(|p| p.control(keyword))?);
-                    end = End::End;
+                    end = End::Closed;
                 }
                 _ => {
                     self.close("else")?;
@@ -224,7 +224,7 @@ impl Parser {
                 }
             }
         }
-        if end != End::End {
+        if end != End::Closed {
             return Err(self.error(format!("unexpected {} in {keyword}: {{{{end}}}} expected", end.word())));
         }
         self.variables.truncate(scope);
@@ -269,7 +269,7 @@ impl Parser {
         let outer = std::mem::replace(&mut self.variables, vec!["$".to_owned()]);
         let loops = std::mem::take(&mut self.loops);
         let (body, end) = self.list()?;
-        if end != End::End {
+        if end != End::Closed {
             return Err(self.error(format!("unexpected {} in {context}", end.word())));
         }
         self.variables = outer;
@@ -313,8 +313,7 @@ impl Parser {
     fn declaration(&mut self, context: &str) -> Result<(Vec<String>, bool), TemplateError> {
         let start = self.at;
         let mut variables = Vec::new();
-        loop {
-            let Some(Token::Variable(name)) = self.peek().cloned() else { break };
+        while let Some(Token::Variable(name)) = self.peek().cloned() {
             self.at += 1;
             variables.push(name);
             self.skip_space();

@@ -91,6 +91,12 @@ impl Field {
         Self { name, json, omit_empty: false, value: value.into() }
     }
 
+    /// Whether JSON shows the field.
+    fn in_json(&self) -> bool {
+        let omitted = self.omit_empty && self.value.is_empty();
+        !self.json.is_empty() && !omitted
+    }
+
     /// A field with a JSON tag and `omitempty`.
     pub fn omitted(name: &'static str, json: &'static str, value: impl Into<Value>) -> Self {
         Self { name, json, omit_empty: true, value: value.into() }
@@ -235,7 +241,7 @@ impl Value {
             Self::Struct(s) => Json::Object(
                 s.fields
                     .iter()
-                    .filter(|f| !f.json.is_empty() && !(f.omit_empty && f.value.is_empty()))
+                    .filter(|f| f.in_json())
                     .map(|f| (f.json.to_owned(), f.value.to_json()))
                     .collect(),
             ),
@@ -267,8 +273,7 @@ impl Value {
                 go_json_object(out, entries);
             }
             Self::Struct(s) => {
-                let kept =
-                    s.fields.iter().filter(|f| !f.json.is_empty() && !(f.omit_empty && f.value.is_empty()));
+                let kept = s.fields.iter().filter(|f| f.in_json());
                 go_json_object(out, kept.map(|f| (f.json, &f.value)));
             }
             Self::Float(n) => out.push_str(&go_json_float(*n)),

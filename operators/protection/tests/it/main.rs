@@ -1,5 +1,10 @@
 //! The operator as its users meet it.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on panics; the helpers here are parts of tests"
+)]
+
 mod corpus;
 mod crash;
 mod manifests;

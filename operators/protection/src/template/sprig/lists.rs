@@ -210,7 +210,7 @@ pub(super) const TABLE: &[Function] = &[
     },
 ];
 
-fn items<'a>(a: &'a [Value], index: usize) -> Result<&'a [Value], String> {
+fn items(a: &[Value], index: usize) -> Result<&[Value], String> {
     match arg(a, index) {
         Value::List(list) => Ok(list),
         Value::Nil => Ok(&[]),
@@ -218,7 +218,7 @@ fn items<'a>(a: &'a [Value], index: usize) -> Result<&'a [Value], String> {
     }
 }
 
-fn entries<'a>(a: &'a [Value], index: usize) -> Result<&'a Map, String> {
+fn entries(a: &[Value], index: usize) -> Result<&Map, String> {
     match arg(a, index) {
         Value::Map(map) => Ok(map),
         other => Err(format!("a map is needed; got {}", other.type_name())),
