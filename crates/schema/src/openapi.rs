@@ -73,7 +73,7 @@ fn build_builtin(group_version: &GroupVersion) -> String {
         for sub in &resource.subresources {
             components.add_kind(&pilothouse_value::Gvk::new(sub.group, sub.version, sub.kind));
         }
-        Served {
+        let served = Served {
             gvk: resource.gvk(),
             plural: resource.plural,
             namespaced: resource.namespaced,
@@ -81,21 +81,12 @@ fn build_builtin(group_version: &GroupVersion) -> String {
             component: name.as_deref(),
             list_component: list.as_deref(),
             strategic: true,
-        }
-        .write(&mut paths);
+        };
+        served.write(&mut paths);
         for sub in &resource.subresources {
             let gvk = pilothouse_value::Gvk::new(sub.group, sub.version, sub.kind);
             let component = reference(&gvk);
-            let plural = format!("{}/{{name}}/{}", resource.plural, sub.name);
-            paths::write_subresource(
-                &mut paths,
-                group_version,
-                &plural,
-                resource.namespaced,
-                &gvk,
-                &sub.verbs,
-                component.as_deref(),
-            );
+            served.write_subresource(&mut paths, sub.name, &gvk, &sub.verbs, component.as_deref());
         }
     }
     finish(group_version, components, paths)
@@ -116,7 +107,7 @@ pub fn custom_document(group_version: &GroupVersion, resources: &[CustomResource
         components.add_custom(&gvk, &list_kind, resource.version.at(&["schema", "openAPIV3Schema"]));
         let namespaced = resource.definition.str_at(&["spec", "scope"]) == Some("Namespaced");
         let verbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
-        Served {
+        let served = Served {
             gvk: gvk.clone(),
             plural,
             namespaced,
@@ -124,36 +115,19 @@ pub fn custom_document(group_version: &GroupVersion, resources: &[CustomResource
             component: Some(&name),
             list_component: Some(&list),
             strategic: false,
-        }
-        .write(&mut paths);
+        };
+        served.write(&mut paths);
         let declared = |sub: &str| resource.version.at(&["subresources", sub]).is_some();
         let verbs = ["get", "patch", "update"];
         if declared("status") {
-            let plural = format!("{plural}/{{name}}/status");
-            paths::write_subresource(
-                &mut paths,
-                group_version,
-                &plural,
-                namespaced,
-                &gvk,
-                &verbs,
-                Some(&name),
-            );
+            served.write_subresource(&mut paths, "status", &gvk, &verbs, Some(&name));
         }
         if declared("scale") {
-            let plural = format!("{plural}/{{name}}/scale");
             let scale = pilothouse_value::Gvk::new("autoscaling", "v1", "Scale");
             components.add_kind(&scale);
             let component = components::full_name("autoscaling.v1.Scale");
-            paths::write_subresource(
-                &mut paths,
-                group_version,
-                &plural,
-                namespaced,
-                &scale,
-                &verbs,
-                Some(&component),
-            );
+            // Told as operations on the kind itself.
+            served.write_subresource(&mut paths, "scale", &gvk, &verbs, Some(&component));
         }
     }
     finish(group_version, components, paths)
@@ -284,6 +258,33 @@ mod tests {
             pod.get("x-kubernetes-group-version-kind"),
             Some(&json!([{"group": "", "kind": "Pod", "version": "v1"}]))
         );
+    }
+
+    #[test]
+    fn no_path_of_a_custom_resource_takes_a_strategic_patch() {
+        let definition = json!({"spec": {"group": "demo.dev", "scope": "Namespaced",
+            "names": {"plural": "webs", "kind": "Web"}}});
+        let version = json!({"name": "v1", "subresources": {"status": {}, "scale": {}}});
+        let group_version = GroupVersion::new("demo.dev", "v1");
+        let resources = [CustomResource { definition: &definition, version: &version }];
+        let document = document(&custom_document(&group_version, &resources));
+        let root = "/apis/demo.dev/v1/namespaces/{namespace}/webs/{name}";
+        for path in [root.to_owned(), format!("{root}/status"), format!("{root}/scale")] {
+            let patch = document.at(&["paths", &path, "patch"]).unwrap();
+            let kind = json!({"group": "demo.dev", "version": "v1", "kind": "Web"});
+            assert_eq!(patch.get("x-kubernetes-group-version-kind"), Some(&kind), "{path}");
+            let types: Vec<_> =
+                patch.at(&["requestBody", "content"]).and_then(Value::as_object).unwrap().keys().collect();
+            assert_eq!(
+                types,
+                [
+                    "application/apply-patch+yaml",
+                    "application/json-patch+json",
+                    "application/merge-patch+json"
+                ],
+                "{path}"
+            );
+        }
     }
 
     #[test]

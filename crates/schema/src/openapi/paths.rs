@@ -1,6 +1,6 @@
 //! The operations of a document: for every resource what may be done with it, with which parameters.
 
-use pilothouse_value::{GroupVersion, Gvk, Map, Value, json};
+use pilothouse_value::{Gvk, Map, Value, json};
 
 const SCHEMAS: &str = "#/components/schemas/";
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
@@ -41,28 +41,28 @@ impl Served<'_> {
         }
         finish_path(paths, path, operations_of_path, named);
     }
-}
 
-/// Writes a subresource; `plural` is `RESOURCE/{name}/SUBRESOURCE`.
-pub(super) fn write_subresource(
-    paths: &mut Map,
-    group_version: &GroupVersion,
-    plural: &str,
-    namespaced: bool,
-    gvk: &Gvk,
-    verbs: &[&'static str],
-    component: Option<&str>,
-) {
-    let scope = if namespaced { "/namespaces/{namespace}" } else { "" };
-    let path = format!("/{}{scope}/{plural}", super::path(group_version));
-    let all =
-        [("create", "post"), ("get", "get"), ("update", "put"), ("patch", "patch"), ("delete", "delete")];
-    let sub = plural.rsplit('/').next().unwrap_or_default();
-    let mut operations = Map::new();
-    for (verb, method) in all.iter().filter(|(verb, _)| verbs.contains(verb)) {
-        operations.insert(*method, operation(verb, gvk, component, true, namespaced, sub));
+    /// Writes a subresource, whose operations are about `gvk`. What patches it takes is as for the resource: `kubectl
+    /// apply` looks at whichever path of the kind it meets first.
+    pub(super) fn write_subresource(
+        &self,
+        paths: &mut Map,
+        sub: &str,
+        gvk: &Gvk,
+        verbs: &[&'static str],
+        component: Option<&str>,
+    ) {
+        let scope = if self.namespaced { "/namespaces/{namespace}" } else { "" };
+        let path =
+            format!("/{}{scope}/{}/{{name}}/{sub}", super::path(&self.gvk.group_version()), self.plural);
+        let all =
+            [("create", "post"), ("get", "get"), ("update", "put"), ("patch", "patch"), ("delete", "delete")];
+        let mut operations = Map::new();
+        for (verb, method) in all.iter().filter(|(verb, _)| verbs.contains(verb)) {
+            operations.insert(*method, operation(verb, gvk, component, self.strategic, self.namespaced, sub));
+        }
+        finish_path(paths, path, operations, true);
     }
-    finish_path(paths, path, operations, true);
 }
 
 fn finish_path(paths: &mut Map, path: String, mut operations: Map, named: bool) {
