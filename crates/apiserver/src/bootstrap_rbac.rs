@@ -76,6 +76,10 @@ const ROLES: &[Role] = &[
         ],
     ),
     role(
+        "system:cluster-trust-bundle-discovery",
+        &[rule(READ, &["certificates.k8s.io"], &["clustertrustbundles"])],
+    ),
+    role(
         "system:discovery",
         &[get(&[
             "/api",
@@ -279,6 +283,7 @@ const TO_VIEW: &[Rule] = &[
 const BINDINGS: &[(&str, &[&str])] = &[
     ("cluster-admin", &["system:masters"]),
     ("system:basic-user", &["system:authenticated"]),
+    ("system:cluster-trust-bundle-discovery", &["system:serviceaccounts"]),
     ("system:discovery", &["system:authenticated"]),
     ("system:monitoring", &["system:monitoring"]),
     ("system:public-info-viewer", &["system:authenticated", "system:unauthenticated"]),

@@ -215,10 +215,13 @@ pub(crate) fn bind(
         }
         let mut pod = current.clone();
         pod.set(&["spec", "nodeName"], node.as_str());
-        crate::crd::names::set_condition(
-            &mut pod,
-            json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": now.as_str()}),
-        );
+        let mut scheduled = json!({
+            "type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": now.as_str(),
+        });
+        if let Some(generation) = current.i64_at(&["metadata", "generation"]) {
+            scheduled.set(&["observedGeneration"], generation);
+        }
+        crate::crd::names::set_condition(&mut pod, scheduled);
         Ok(pod)
     })?;
     Ok(success(201))

@@ -194,8 +194,8 @@ fn discard_nulls(value: &mut Value) {
     }
 }
 
-/// A value as Go's `%v` prints it, which is what the error texts show.
-fn go(value: &Value) -> String {
+/// A value as Go's `%v` prints it, which is what the error texts of strategic merge patches show.
+pub fn go(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".into(),
         Value::String(text) => text.to_string(),

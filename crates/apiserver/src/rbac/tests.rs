@@ -139,6 +139,9 @@ fn the_bootstrap_policy_gives_everyone_discovery_and_administrators_everything()
     assert!(!path(&user, "/metrics"));
     assert!(may(&authorizer, &user, "create", "authorization.k8s.io", "selfsubjectaccessreviews", ""));
     assert!(may(&authorizer, &User::admin(), "delete", "any.io", "things", "n"));
+    let robot = User::service_account("ns", "robot", "");
+    assert!(may(&authorizer, &robot, "list", "certificates.k8s.io", "clustertrustbundles", ""));
+    assert!(!may(&authorizer, &user, "list", "certificates.k8s.io", "clustertrustbundles", ""));
 }
 
 #[test]

@@ -72,7 +72,7 @@ pub(crate) fn patch(
     }
     let document = update::change(context, target, options, "", Tracking::Update, |current| {
         let patched = apply_patch(kind, &target.resource, current, &incoming.value)?;
-        read_patched(context, target, patched, &incoming, current, options.field_validation)
+        read_patched(context, target, (kind, patched), &incoming, current, options.field_validation)
     })?;
     Ok(Changed { document, created: false })
 }
@@ -105,7 +105,7 @@ pub(crate) fn apply_patch(
 fn read_patched(
     context: &Context,
     target: &Target,
-    patched: Value,
+    (kind, patched): (PatchKind, Value),
     incoming: &Incoming,
     current: &Value,
     validation: FieldValidation,
@@ -113,7 +113,11 @@ fn read_patched(
     let resource = &target.resource;
     let strict = validation == FieldValidation::Strict;
     let warnings = if strict { FieldValidation::Strict } else { validation };
-    let text = patched.to_json();
+    // Upstream shows what the patch made of the object, except for a strategic merge patch: there the patch itself.
+    let text = match kind {
+        PatchKind::Strategic => strategic::go(&incoming.value),
+        _ => patched.to_json(),
+    };
     let document = Incoming { value: patched, duplicates: incoming.duplicates.clone() };
     let read = intake::read(context, resource, document, warnings).map_err(|status| {
         // What is wrong with the outcome of a patch is told as a fault of the patch.

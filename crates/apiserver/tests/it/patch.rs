@@ -50,6 +50,29 @@ async fn a_strategic_patch_merges_lists_by_their_keys() {
 }
 
 #[tokio::test]
+async fn a_strict_patch_is_shown_when_it_sets_an_unknown_field() {
+    let api = Api::start();
+    api.client.create(&deployments(), Some("default"), deployment("d")).await.unwrap();
+    let path = "/apis/apps/v1/namespaces/default/deployments/d?fieldValidation=Strict";
+    let patch = json!({"spec": {"replicas": null, "replicaz": [1, true, "x"]}});
+    let answer = api.patch(STRATEGIC, path, &patch).await;
+    assert_eq!(answer.code, 422);
+    assert_eq!(
+        answer.message(),
+        " \"\" is invalid: patch: Invalid value: \"map[spec:map[replicas:<nil> replicaz:[1 true x]]]\": \
+         strict decoding error: unknown field \"spec.replicaz\""
+    );
+    // A merge patch is told by the object that it makes.
+    let answer = api.patch(MERGE, path, &patch).await;
+    assert_eq!(answer.code, 422);
+    assert!(
+        answer.message().starts_with(" \"\" is invalid: patch: Invalid value: \"{\\\"apiVersion"),
+        "{}",
+        answer.text
+    );
+}
+
+#[tokio::test]
 async fn custom_resources_know_no_strategic_patch() {
     let api = with_caches().await;
     api.client.create(&caches(), Some("default"), cache("c")).await.unwrap();
