@@ -117,8 +117,8 @@ impl Api {
                 self.tell(tell, &name, deleted.as_ref().err()).await;
                 deleted
             }
-            Intent::Event { regarding, kind, reason, message } => {
-                self.recorder.record(self.component, &regarding, kind, &reason, &message).await;
+            Intent::Event { regarding, kind, action, reason, message } => {
+                self.recorder.record(self.component, &regarding, (kind, action), &reason, &message).await;
                 Ok(())
             }
         }
@@ -135,7 +135,7 @@ impl Api {
             }
             Some(failure) => ("Warning", tell.failure, failure.to_string()),
         };
-        self.recorder.record(self.component, &tell.regarding, kind, reason, &message).await;
+        self.recorder.record(self.component, &tell.regarding, (kind, None), reason, &message).await;
     }
 
     /// Creates an object in the namespace of its metadata.

@@ -46,12 +46,13 @@ impl Recorder {
         Self { client, clock, written: Mutex::default(), number: AtomicU64::new(0) }
     }
 
-    /// Records an event about an object, given by reference. An event that cannot be written is logged and forgotten.
+    /// Records an event about an object, given by reference. With an action it is one of the newer kind
+    /// ([`super::plan::Plan::event_of`]). An event that cannot be written is logged and forgotten.
     pub(crate) async fn record(
         &self,
         component: &str,
         regarding: &Value,
-        kind: &'static str,
+        (kind, action): (&'static str, Option<&'static str>),
         reason: &str,
         message: &str,
     ) {
@@ -62,7 +63,11 @@ impl Recorder {
         let now = self.clock.now();
         let before = self.written.lock().get(&key).cloned();
         if let Some(Written { name, count }) = before {
-            let patch = Patch::Merge(json!({"count": count + 1, "lastTimestamp": now.to_string()}));
+            let again = match action {
+                None => json!({"count": count + 1, "lastTimestamp": now.to_string()}),
+                Some(_) => json!({"series": {"count": count + 1, "lastObservedTime": now.micro()}}),
+            };
+            let patch = Patch::Merge(again);
             if self.client.patch(&EVENTS, Some(namespace), &name, patch, None).await.is_ok() {
                 self.written.lock().insert(key, Written { name, count: count + 1 });
                 return;
@@ -73,9 +78,21 @@ impl Recorder {
         let name = format!("{}.{:x}", text("name"), (seconds << 24) + number);
         let mut event = json!({"apiVersion": "v1", "kind": "Event",
             "metadata": {"name": name, "namespace": namespace},
-            "reason": reason, "message": message, "type": kind, "count": 1,
-            "firstTimestamp": now.to_string(), "lastTimestamp": now.to_string(),
-            "source": {"component": component}, "reportingComponent": component, "reportingInstance": ""});
+            "reason": reason, "message": message, "type": kind, "reportingComponent": component});
+        match action {
+            None => {
+                event.set(&["count"], 1);
+                event.set(&["firstTimestamp"], now.to_string());
+                event.set(&["lastTimestamp"], now.to_string());
+                event.set(&["source", "component"], component);
+                event.set(&["reportingInstance"], "");
+            }
+            Some(action) => {
+                event.set(&["action"], action);
+                event.set(&["eventTime"], now.micro());
+                event.set(&["reportingInstance"], format!("{component}-pilothouse"));
+            }
+        }
         event.set(&["involvedObject"], regarding.clone());
         match self.client.create(&EVENTS, Some(namespace), event).await {
             Ok(_) => {

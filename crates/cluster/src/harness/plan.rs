@@ -70,6 +70,8 @@ pub(crate) enum Intent {
         regarding: Value,
         /// `Normal` or `Warning`.
         kind: &'static str,
+        /// What was done, for an event of the newer kind ([`Plan::event_of`]).
+        action: Option<&'static str>,
         /// Its reason.
         reason: String,
         /// Its message.
@@ -137,7 +139,21 @@ impl Plan {
 
     /// Adds an event of type `Normal`.
     pub(crate) fn event(&mut self, regarding: &Value, reason: impl Into<String>, message: impl Into<String>) {
-        self.push_event(regarding, "Normal", reason, message);
+        self.push_event(regarding, "Normal", None, reason, message);
+    }
+
+    /// Adds an event of type `Normal` (or `Warning`) as the newer API `events.k8s.io` means it: it tells what was done,
+    /// and has the time of the event and a series instead of the first time, the last time and a count. Upstream only
+    /// the scheduler records such.
+    pub(crate) fn event_of(
+        &mut self,
+        regarding: &Value,
+        kind: &'static str,
+        action: &'static str,
+        reason: impl Into<String>,
+        message: impl Into<String>,
+    ) {
+        self.push_event(regarding, kind, Some(action), reason, message);
     }
 
     /// Adds an event of type `Warning`.
@@ -147,19 +163,21 @@ impl Plan {
         reason: impl Into<String>,
         message: impl Into<String>,
     ) {
-        self.push_event(regarding, "Warning", reason, message);
+        self.push_event(regarding, "Warning", None, reason, message);
     }
 
     fn push_event(
         &mut self,
         regarding: &Value,
         kind: &'static str,
+        action: Option<&'static str>,
         reason: impl Into<String>,
         message: impl Into<String>,
     ) {
         self.intents.push(Intent::Event {
             regarding: reference(regarding),
             kind,
+            action,
             reason: reason.into(),
             message: message.into(),
         });

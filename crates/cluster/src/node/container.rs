@@ -269,7 +269,7 @@ impl Container {
         std::fs::write(context.termination_file(&name), "")
             .map_err(|error| broken("making the termination log", &error))?;
         let (program, surroundings) = program::prepare(context, &self.document).await?;
-        context.event(&name, Tone::Normal, "Created", &format!("Created container: {name}")).await;
+        context.event(&name, Tone::Normal, "Created", "Container created").await;
         let mut process =
             match sandbox::start(context.settings.isolation, program.clone(), surroundings).await {
                 Ok(process) => process,
@@ -319,7 +319,7 @@ impl Container {
             snapshot.started = !startup;
             snapshot.ready = !startup && !readiness;
         });
-        context.event(&name, Tone::Normal, "Started", &format!("Started container {name}")).await;
+        context.event(&name, Tone::Normal, "Started", "Container started").await;
 
         let verdict = tokio::select! {
             code = process.wait() => Verdict::Ended(code),

@@ -84,7 +84,8 @@ impl Snapshot {
         }
     }
 
-    fn to_value(&self, init: bool) -> Value {
+    /// `container` is what the pod's spec says of it.
+    fn to_value(&self, container: &Value, init: bool) -> Value {
         let mut value = json!({
             "name": self.name.as_str(),
             "image": self.image.as_str(),
@@ -97,9 +98,31 @@ impl Snapshot {
         });
         if !self.id.is_empty() {
             value.set(&["containerID"], self.id.as_str());
+            // What it was given when it was made.
+            value.set(&["resources"], container.get("resources").cloned().unwrap_or_else(Value::object));
+            if let Some(requests) = container.at(&["resources", "requests"]) {
+                value.set(&["allocatedResources"], requests.clone());
+            }
+            let mounts: Vec<Value> = container.items_at(&["volumeMounts"]).iter().map(mount).collect();
+            if !mounts.is_empty() {
+                value.set(&["volumeMounts"], mounts);
+            }
         }
         value
     }
+}
+
+/// The status of a mount. What is mounted below a read-only mount stays writable: Kubernetes' default.
+fn mount(spec: &Value) -> Value {
+    let mut status = json!({
+        "name": spec.str_at(&["name"]).unwrap_or_default(),
+        "mountPath": spec.str_at(&["mountPath"]).unwrap_or_default(),
+    });
+    if spec.get("readOnly").and_then(Value::as_bool) == Some(true) {
+        status.set(&["readOnly"], true);
+        status.set(&["recursiveReadOnly"], "Disabled");
+    }
+    status
 }
 
 fn state(state: &State) -> Value {
@@ -144,7 +167,11 @@ pub(super) struct Place<'a> {
 pub(super) fn compose(pod: &Value, init: &[Snapshot], main: &[Snapshot], place: &Place<'_>) -> Value {
     let phase = phase(RestartPolicy::of(pod), init, main);
     let list = |snapshots: &[Snapshot], init| -> Value {
-        snapshots.iter().map(|snapshot| snapshot.to_value(init)).collect::<Vec<_>>().into()
+        let specs = pod.items_at(&["spec", if init { "initContainers" } else { "containers" }]);
+        let spec = |name: &str| specs.iter().find(|spec| spec.str_at(&["name"]) == Some(name));
+        let status =
+            |snapshot: &Snapshot| snapshot.to_value(spec(&snapshot.name).unwrap_or(&Value::Null), init);
+        snapshots.iter().map(status).collect::<Vec<_>>().into()
     };
     let mut status = json!({
         "phase": phase,
@@ -156,6 +183,7 @@ pub(super) fn compose(pod: &Value, init: &[Snapshot], main: &[Snapshot], place: 
         "qosClass": pod.str_at(&["status", "qosClass"]).unwrap_or("BestEffort"),
         "conditions": conditions(pod, phase, init, main, place.now),
         "containerStatuses": list(main, false),
+        "resources": pod.at(&["spec", "resources"]).cloned().unwrap_or_else(Value::object),
     });
     if !init.is_empty() {
         status.set(&["initContainerStatuses"], list(init, true));
@@ -253,6 +281,9 @@ fn condition(pod: &Value, kind: &str, holds: bool, reason: &str, message: &str, 
         .and_then(|old| old.str_at(&["lastTransitionTime"]))
         .map_or_else(|| now.to_string(), str::to_owned);
     let mut value = json!({"type": kind, "status": status, "lastTransitionTime": since});
+    if let Some(generation) = pod.i64_at(&["metadata", "generation"]) {
+        value.set(&["observedGeneration"], generation);
+    }
     for (key, text) in [("reason", reason), ("message", message)] {
         if !text.is_empty() {
             value.set(&[key], text);
@@ -310,6 +341,27 @@ mod tests {
             let (init, main) = (snapshots(init), snapshots(main));
             assert_eq!(phase(policy, &init, &main), expected, "{policy:?} {init:?} {main:?}");
         }
+    }
+
+    #[test]
+    fn a_container_that_was_made_tells_what_it_was_given() {
+        let container = json!({
+            "name": "c",
+            "resources": {"requests": {"cpu": "1"}},
+            "volumeMounts": [
+                {"name": "a", "mountPath": "/a", "subPath": "s"},
+                {"name": "b", "mountPath": "/b", "readOnly": true},
+            ],
+        });
+        let waiting = at(waiting()).to_value(&container, false);
+        assert_eq!(waiting.get("volumeMounts"), None);
+        let made = Snapshot { id: "process://1".into(), ..at(running()) }.to_value(&container, false);
+        assert_eq!(made.get("resources"), container.get("resources"));
+        assert_eq!(made.get("allocatedResources"), container.at(&["resources", "requests"]));
+        assert_eq!(
+            made.get("volumeMounts").unwrap().to_json(),
+            r#"[{"mountPath":"/a","name":"a"},{"mountPath":"/b","name":"b","readOnly":true,"recursiveReadOnly":"Disabled"}]"#
+        );
     }
 
     #[test]

@@ -46,12 +46,12 @@ impl Reconcile for Scheduler {
                 self.waiting.lock().remove(key);
                 self.bind(&pod, &node).await?;
                 let message = format!("Successfully assigned {}/{} to {node}", key.namespace, key.name);
-                plan.event(&pod, "Scheduled", message);
+                plan.event_of(&pod, "Normal", "Binding", "Scheduled", message);
             }
             Decision::Wait(reason, message) => {
                 if let Some(status) = waiting_status(&pod, reason, &message, self.api.now()) {
                     plan.status(&PODS, &pod, status);
-                    plan.warning(&pod, "FailedScheduling", message);
+                    plan.event_of(&pod, "Warning", "Scheduling", "FailedScheduling", message);
                 }
             }
         }

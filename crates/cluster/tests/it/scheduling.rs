@@ -22,6 +22,21 @@ async fn a_pod_is_bound_and_runs() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn events_of_the_scheduler_tell_their_action_and_have_a_time_of_their_own() {
+    let house = House::start().await;
+    house.create(&PODS, pod("p", json!({}))).await;
+    house.until_event("Scheduled").await;
+    let events = house.list(&EVENTS).await;
+    let event = events.iter().find(|event| event.str_at(&["reason"]) == Some("Scheduled")).unwrap();
+    assert_eq!(event.str_at(&["action"]), Some("Binding"));
+    assert_eq!(event.str_at(&["reportingComponent"]), Some("default-scheduler"));
+    assert!(event.str_at(&["eventTime"]).is_some());
+    // kubectl sorts events without a last time before all others: what was scheduled comes before what ran.
+    assert_eq!(event.at(&["lastTimestamp"]), Some(&Value::Null));
+    assert_eq!(event.get("count"), None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_pod_waits_for_a_node_that_fits() {
     let house = House::start().await;
     house.create(&PODS, pod("p", json!({"nodeSelector": {"disk": "ssd"}}))).await;

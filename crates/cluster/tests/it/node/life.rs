@@ -24,7 +24,7 @@ async fn a_script_that_succeeds_makes_the_pod_succeed() {
     let mut lines: Vec<_> = place.logs("ok", "").await.lines().map(str::to_owned).collect();
     lines.sort();
     assert_eq!(lines, ["bad", "hello"]);
-    assert_eq!(place.events("ok", "Started").await, ["Started container main"]);
+    assert_eq!(place.events("ok", "Started").await, ["Container started"]);
 }
 
 #[tokio::test]
@@ -34,6 +34,7 @@ async fn a_script_that_fails_makes_the_pod_fail_with_its_code() {
     let pod = place.until_phase("bad", "Failed").await;
     assert_eq!(exit_code(&pod, "main"), Some(3));
     let condition = object::condition(&pod, "Ready").unwrap();
+    assert_eq!(condition.get("observedGeneration"), pod.at(&["metadata", "generation"]));
     assert_eq!(condition.str_at(&["reason"]), Some("PodFailed"));
 }
 
