@@ -4,10 +4,12 @@
 usage: run.py record OUT    runs it on the cluster of KUBECONFIG and writes what was seen to the folder OUT
        run.py check OUT     runs it on the cluster of KUBECONFIG and compares
 
-What differs between any two runs (ages, uids, names with random parts, addresses) is normalised on both sides.
+What differs between any two runs (ages, uids, names with random parts, addresses), and the name of the only node, is
+normalised on both sides.
 """
 
 import atexit
+import difflib
 import os
 import re
 import shutil
@@ -28,12 +30,19 @@ RULES = [
     (r"\bweb-[0-9a-z]{8,10}\b", "web-HASH"),
     (r"pod-template-hash=[0-9a-z]+", "pod-template-hash=HASH"),
     (r"\bcount-[0-9a-z]{5}\b", "count-RANDOM"),
+    (r"\bkube-api-access-[0-9a-z]{5}\b", "kube-api-access-RANDOM"),
+    (r"\b[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [-+]\d{4}", "TIME"),
     (r"\b(10|127|172|192)\.\d+\.\d+\.\d+\b", "ADDRESS"),
     (r"(?m)\b\d+(s|ms|m\d+s|m)$", "AGE"),
     (r"\b\d+(s|m\d+s|m)\b(?=\s|$)", "AGE"),
     (r"generation: \d+|observedGeneration: \d+|\"generation\": \d+|\"observedGeneration\": \d+", "GENERATION"),
     (r" +", " "),
     (r"(?m)[ \t]+$", ""),
+    # The node: in the column NODE, where a pod is described, in the scheduler's event, in a pod's document.
+    (r"\b(localhost|pilothouse)(?= <none> <none>|/ADDRESS)", "NODE"),
+    (r"(?m)( to |nodeName: )(localhost|pilothouse)$", r"\1NODE"),
+    # `logs -f` says this when it comes before the container; whether it does is a matter of milliseconds.
+    (r'container "main" in pod "count-RANDOM" is waiting to start: ContainerCreating\n', ""),
 ]
 
 
@@ -71,12 +80,12 @@ def main():
         if got != expected:
             problems.append(f"exit code {got}, expected {expected}:\n{text}")
         elif mode == "check" and not loose:
-            wanted = path.read_text() if path.exists() else None
+            wanted = normalise(path.read_text()) if path.exists() else None
             if wanted is None:
                 problems.append("nothing is recorded for it")
             elif wanted != text:
-                diff = subprocess.run(["diff", "-u", "--label", "real", "--label", "ours", str(path), "-"], input=text, capture_output=True, text=True)
-                problems.append(diff.stdout)
+                lines = difflib.unified_diff(wanted.splitlines(True), text.splitlines(True), "real", "ours")
+                problems.append("".join(lines))
         if problems:
             failed.append(name)
             print(f"--- {name}: {command}\n" + "\n".join(problems), flush=True)
