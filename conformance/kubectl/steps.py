@@ -76,8 +76,9 @@ STEPS = [
     ("logs-missing-container", "kubectl -n play logs shell -c other", 1),
     ("exec", "kubectl -n play exec shell -- cat /etc/settings/colour"),
     ("exec-stdin", "echo hello | kubectl -n play exec -i shell -- sh -c 'cat > /scratch/x; cat /scratch/x'"),
-    # kubectl complains if the command ends before it could tell the size of the terminal: hence the sleep.
-    ("exec-tty", "script -qec \"kubectl -n play exec -it shell -- sh -c 'test -t 0 && sleep 0.5 && echo on a terminal'\" /dev/null </dev/null | tr -d '\\r'"),
+    # kubectl complains if the command ends before it could tell the size of the terminal: hence it
+    # sleeps. The input must not end before: `script` would type a character for that.
+    ("exec-tty", "script -qec \"kubectl -n play exec -it shell -- sh -c 'test -t 0 && sleep 0.5 && echo on a terminal'\" /dev/null < <(exec sleep 5 2>/dev/null) | tr -d '\\r'"),
     ("exec-code", "kubectl -n play exec shell -- sh -c 'echo lost >&2; exit 3'", 3),
     ("exec-missing", "kubectl -n play exec missing -- true", 1),
     ("cp-in", "echo carried > /tmp/pilothouse-cp-$$; kubectl -n play cp /tmp/pilothouse-cp-$$ shell:/scratch/y; rm /tmp/pilothouse-cp-$$"),
