@@ -1,7 +1,7 @@
 //! `pilothouse run protection`: the operator alone, against whatever cluster the environment names.
 
-use kube::Client;
 use pilothouse_protection::Options;
+use pilothouse_runtime::connect;
 
 use crate::args::ProtectionArgs;
 use crate::error::{Doing, Error, Result};
@@ -10,14 +10,11 @@ use crate::error::{Doing, Error, Result};
 pub(crate) async fn protection(args: ProtectionArgs) -> Result {
     let hint = "set KUBECONFIG, or run it in a pod with a service account";
     let config = kube::Config::infer().await.map_err(|e| Error::machine("finding the cluster", e, hint))?;
-    let client = Client::try_from(config).doing("connecting to the cluster")?;
+    let client = connect(config).doing("connecting to the cluster")?;
     if args.install_crds {
         crate::demo::operator::install_crds(&client).await?;
     }
-    let manager =
-        pilothouse_protection::manager(client, Options { probes: args.metrics, ..Options::default() });
-    manager
-        .run()
-        .await
-        .map_err(|e| Error::machine("running the protection operator", e, "the log says more: --log info"))
+    let options = Options { probes: args.metrics, ..Options::default() };
+    let ended = pilothouse_protection::run(client, options).await;
+    ended.map_err(|e| Error::machine("running the protection operator", e, "the log says more: --log info"))
 }

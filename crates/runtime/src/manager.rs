@@ -16,6 +16,7 @@ use crate::backoff::Backoff;
 use crate::cache::{AnyStore, Cache, Change, Selection, WatchStatus};
 use crate::client::observed;
 use crate::clock::Clock;
+use crate::connect::connect;
 use crate::controller::{Context, Controller, Planned, Reconciler, Settings, Shared, Worker};
 use crate::declaration::{Declaration, merge_rules};
 use crate::error::{Error, Result};
@@ -58,7 +59,8 @@ impl Manager {
     /// # Errors
     /// [`Error::Config`] when neither can be found.
     pub async fn from_env() -> Result<Self> {
-        Client::try_default().await.map(Self::new).map_err(|error| Error::Config(error.into()))
+        let config = kube::Config::infer().await.map_err(|error| Error::Config(error.into()))?;
+        connect(config).map(Self::new).map_err(|error| Error::Config(error.into()))
     }
 
     /// Adds a controller whose logic is a function from what is seen to a plan.

@@ -9,6 +9,7 @@ mod postgres;
 mod s3;
 
 use kube::Client;
+use pilothouse_runtime::connect;
 use serde_json::{Value, json};
 
 use crate::args::{Application, DemoArgs, PostgresArgs};
@@ -76,7 +77,7 @@ async fn play(args: &DemoArgs, ui: &mut Ui, stage: &mut Stage) -> Result<Value> 
         Some(Application::Journal) | None => None,
     };
     let config = open(args, ui, stage).await?;
-    let admin = Client::try_from(config.clone()).doing("connecting to the cluster")?;
+    let admin = connect(config.clone()).doing("connecting to the cluster")?;
     if args.existing {
         stage.existing = Some(admin.clone());
     }

@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::PostParams;
 use kube::{Api, Client, Config};
 use pilothouse_protection::Options;
+use pilothouse_runtime::connect;
 use serde_json::{Value, json};
 
 use super::actions::OPERATOR_NAMESPACE;
@@ -43,8 +44,8 @@ pub(crate) async fn start(admin: &Client, config: Config) -> Result<Operator> {
     let mut own = config;
     own.auth_info = serde_json::from_value(json!({"token": token}))
         .map_err(|e| Error::wrong("using the token", e, "please report it"))?;
-    let client = Client::try_from(own).doing("connecting as the operator")?;
-    let running = pilothouse_protection::manager(client, Options::default()).start().await.map_err(|e| {
+    let client = connect(own).doing("connecting as the operator")?;
+    let running = pilothouse_protection::start(client, Options::default()).await.map_err(|e| {
         Error::machine("starting the protection operator", e, "has it all the permissions that it declares?")
     })?;
     Ok(Operator { user: format!("system:serviceaccount:{OPERATOR_NAMESPACE}:{NAME}"), running })
@@ -65,7 +66,7 @@ pub(crate) async fn install_crds(admin: &Client) -> Result {
 
 /// The namespace, the account, and the permissions that the operator declares.
 fn rbac(client: &Client) -> Result<Vec<Value>> {
-    let rules = pilothouse_protection::manager(client.clone(), Options::default()).rules();
+    let rules = pilothouse_protection::manager(client.clone()).rules();
     let rules = serde_json::to_value(rules)
         .map_err(|e| Error::wrong("building the RBAC rules", e, "please report it"))?;
     Ok(vec![
