@@ -36,7 +36,7 @@ impl Error {
         Self::Machine { doing: doing.into(), why: why.to_string(), hint: hint.into() }
     }
 
-    /// The last lines in which an error's sources explain it.
+    /// Something that was seen and must not be, with what to do about it.
     pub(crate) fn wrong(what: impl Into<String>, seen: impl ToString, hint: impl Into<String>) -> Self {
         Self::Wrong { what: what.into(), seen: seen.to_string(), hint: hint.into() }
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::actions::{Action, run};
-use super::kubernetes::{Wait, apply, apply_all, exec, resource, until};
+use super::kubernetes::{apply, apply_all, exec, until_ready};
 use crate::error::{Error, Result};
 use crate::ui::Ui;
 
@@ -34,7 +34,7 @@ async fn deploy(client: &Client, ui: &mut Ui, image: &str) -> Result {
     ui.begin("application", "deploying a StatefulSet with a claim");
     apply(client, &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})).await?;
     apply_all(client, include_str!("journal.yaml"), image).await?;
-    wait_ready(client).await?;
+    until_ready(client, NAMESPACE, "journal", BOUND).await?;
     let records = wait_records(client, RECORDS).await?;
     ui.done(&format!(
         "StatefulSet {NAMESPACE}/journal writes records to its claim: {} so far",
@@ -97,7 +97,7 @@ async fn restore(client: &Client, ui: &mut Ui, artifacts: Value) -> Result {
         artifacts: Some(artifacts),
     };
     run(client, ui, action, BOUND).await?;
-    wait_ready(client).await?;
+    until_ready(client, NAMESPACE, "journal", BOUND).await?;
     ui.done("the claim is filled again, the application runs");
     Ok(())
 }
@@ -156,23 +156,4 @@ async fn wait_records(client: &Client, count: usize) -> Result<Vec<String>> {
         format!("until [ \"$(wc -l < /data/journal)\" -ge {count} ] 2>/dev/null; do sleep 0.02; done");
     exec(client, POD, &script, BOUND).await?;
     read_records(client).await
-}
-
-async fn wait_ready(client: &Client) -> Result {
-    let api = kube::Api::namespaced_with(
-        client.clone(),
-        NAMESPACE,
-        &resource("apps", "v1", "StatefulSet", "statefulsets"),
-    );
-    let wait = Wait {
-        doing: "waiting for the StatefulSet journal",
-        bound: BOUND,
-        hint: "kubectl -n demo describe pod journal-0 says what holds it up",
-    };
-    until(&api, "journal", wait, |state| {
-        let status = state.map(|s| &s.data["status"]);
-        let ready = status.and_then(|s| s["readyReplicas"].as_i64()).unwrap_or_default();
-        Ok(if ready == 1 { Ok(()) } else { Err(format!("{ready} of 1 pods ready")) })
-    })
-    .await
 }

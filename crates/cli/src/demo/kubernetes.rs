@@ -138,6 +138,22 @@ pub(crate) fn resource(group: &str, version: &str, kind: &str, plural: &str) -> 
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
 }
 
+/// Waits until the one pod of a StatefulSet is ready.
+pub(crate) async fn until_ready(client: &Client, namespace: &str, name: &str, bound: Duration) -> Result {
+    let api = Api::namespaced_with(
+        client.clone(),
+        namespace,
+        &resource("apps", "v1", "StatefulSet", "statefulsets"),
+    );
+    let doing = format!("waiting for the StatefulSet {name}");
+    let hint = format!("run again with --keep, then kubectl -n {namespace} describe pod {name}-0");
+    until(&api, name, Wait { doing: &doing, bound, hint: &hint }, |state| {
+        let ready = state.and_then(|s| s.data["status"]["readyReplicas"].as_i64()).unwrap_or_default();
+        Ok(if ready == 1 { Ok(()) } else { Err(format!("{ready} of 1 pods ready")) })
+    })
+    .await
+}
+
 /// Runs a command in a container and returns its standard output.
 ///
 /// # Errors

@@ -28,19 +28,24 @@ pub(crate) async fn run(args: DemoArgs) -> Result {
         played = play(&args, &mut ui, &mut stage) => played,
         () = crate::interrupted() => Err(Error::Interrupted),
     };
-    let kept = if played.is_ok() && args.keep { stage.keep(&mut ui).await } else { Ok(()) };
     if let Err(error) = &played {
         ui.failed(&error.to_string());
     }
+    // A failure is what one wants to look into, so it is kept as well.
+    let keep = args.keep && !matches!(played, Err(Error::Interrupted));
+    let kept = if keep { stage.keep(&mut ui).await } else { Ok(()) };
     let cleaned = stage.strike_set(&ui).await;
     let outcome =
         played.as_ref().map(Value::clone).unwrap_or_else(|error| json!({"error": error.to_string()}));
     let total = seconds(ui.total());
+    let left = match (&cleaned, args.existing) {
+        (Err(error), _) => format!("Something is left behind: {error}"),
+        (Ok(()), true) => "Nothing but the CRDs is left behind.".to_owned(),
+        (Ok(()), false) => "Nothing is left behind.".to_owned(),
+    };
     let text = match &played {
-        Ok(_) => format!(
-            "\nIt took {total}. Nothing is left behind; `--keep` leaves it running to look around with kubectl."
-        ),
-        Err(_) => format!("\nThe demo has failed after {total}. Nothing is left behind."),
+        Ok(_) => format!("\nIt took {total}. {left} `--keep` leaves it running to look around with kubectl."),
+        Err(_) => format!("\nThe demo has failed after {total}. {left}"),
     };
     ui.end(outcome, &text);
     match played {

@@ -7,7 +7,7 @@ use kube::Client;
 use serde_json::{Value, json};
 
 use super::actions::{Action, OPERATOR_NAMESPACE, run};
-use super::kubernetes::{Wait, apply, apply_all, exec, resource, until};
+use super::kubernetes::{apply, apply_all, exec, until_ready};
 use super::s3::{Bucket, random};
 use crate::error::{Error, Result};
 use crate::ui::Ui;
@@ -89,21 +89,7 @@ async fn deploy(client: &Client, ui: &mut Ui, server: &Server, rows: u32) -> Res
         .replace("$UID", &server.user.to_string())
         .replace("$BIN", &server.bin.display().to_string());
     apply_all(client, &manifests, "postgres").await?;
-    let api = kube::Api::namespaced_with(
-        client.clone(),
-        NAMESPACE,
-        &resource("apps", "v1", "StatefulSet", "statefulsets"),
-    );
-    let wait = Wait {
-        doing: "waiting for the StatefulSet postgres",
-        bound: BOUND,
-        hint: "run again with --keep, then kubectl -n demo logs postgres-0",
-    };
-    until(&api, "postgres", wait, |state| {
-        let ready = state.and_then(|s| s.data["status"]["readyReplicas"].as_i64()).unwrap_or_default();
-        Ok(if ready == 1 { Ok(()) } else { Err(format!("{ready} of 1 pods ready")) })
-    })
-    .await?;
+    until_ready(client, NAMESPACE, "postgres", BOUND).await?;
     ui.progress(&format!("filling a table with {rows} rows"));
     sql(
         client,
