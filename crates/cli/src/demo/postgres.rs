@@ -95,7 +95,7 @@ async fn deploy(client: &Client, ui: &mut Ui, server: &Server, rows: u32) -> Res
         client,
         &format!(
             "create table ledger (id bigint primary key, amount bigint not null, note text not null);
-             insert into ledger select i, (i * 7919) % 100003, md5(i::text) from generate_series(1, {rows}) i;"
+             insert into ledger select i, (i::bigint * 7919) % 100003, md5(i::text) from generate_series(1, {rows}) i;"
         ),
     )
     .await?;
