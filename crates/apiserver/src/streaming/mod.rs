@@ -3,7 +3,7 @@
 //! A request comes here decoded, authenticated, authorized, and with the pod it is about. What comes out is the head
 //! of a response (or the stream of a log); the conversation goes on in a task of its own that ends with the
 //! connection. Three framings are spoken: WebSocket with channels (`v5.channel.k8s.io` and its elders), SPDY/3.1, and
-//! SPDY/3.1 tunnelled through a WebSocket for port-forward. What is said inside them is the same [`Session`].
+//! SPDY/3.1 tunnelled through a WebSocket for port-forward. What is said inside them is the same [`Session`](crate::kubelet::Session).
 //!
 //! HTTP/2 has no upgrade, so a client must come over HTTP/1.1, as every Kubernetes client does.
 
