@@ -10,4 +10,5 @@ mod crash;
 mod manifests;
 mod run;
 mod s3;
+#[cfg(test)]
 mod stage;

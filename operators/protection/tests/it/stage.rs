@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{Api, ListParams, Patch, PatchParams};
+use kube::api::{Api, ListParams, Patch, PatchParams, WatchEvent, WatchParams};
 use kube::client::Body;
 use pilothouse::prelude::*;
 use pilothouse::serde_json::{Value, json};
@@ -109,17 +110,23 @@ impl Stage {
             .await?;
         let uid = self.cluster.get::<ActionSet>(set).await?.metadata.uid.unwrap_or_default();
         let step = self.step(set, phase).await?;
-        loop {
-            let found = self.pods().await?.into_iter().find(|pod| {
-                let label = |name: &str| pod.labels().get(name).cloned().unwrap_or_default();
-                label("protection.pilothouse.dev/actionset-uid") == uid
-                    && label("protection.pilothouse.dev/step") == step
-            });
-            if let Some(pod) = found {
+        let selector =
+            format!("protection.pilothouse.dev/actionset-uid={uid},protection.pilothouse.dev/step={step}");
+        let api: Api<Pod> = self.cluster.api();
+        let list = api.list(&ListParams::default().labels(&selector)).await?;
+        if let Some(pod) = list.items.into_iter().next() {
+            return Ok(pod);
+        }
+        let version = list.metadata.resource_version.unwrap_or_default();
+        // The server ends the watch after a minute, which bounds the wait.
+        let watch = api.watch(&WatchParams::default().labels(&selector).timeout(60), &version).await?;
+        let mut watch = watch.boxed();
+        while let Some(event) = watch.try_next().await? {
+            if let WatchEvent::Added(pod) = event {
                 return Ok(pod);
             }
-            tokio::time::sleep(Duration::from_millis(5)).await;
         }
+        panic!("no pod of the phase {phase} of {set} within a minute")
     }
 
     async fn step(&self, set: &str, phase: &str) -> Result<String> {
