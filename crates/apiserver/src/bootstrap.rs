@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use futures::FutureExt as _;
 use pilothouse_store::Change;
 use pilothouse_value::{Status, Value, json};
 
@@ -144,5 +145,16 @@ fn ensure(
     }
     let context = Context::new(state.clone(), User::admin(), Some("kube-apiserver".into()));
     let target = Target { resource, namespace: namespace.into(), name: String::new(), subresource: None };
-    create::create(&context, &target, value.into(), &WriteOptions::default()).map(|_| ())
+    let making = async move {
+        create::create(&context, &target, value.into(), &WriteOptions::default()).await.map(|_| ())
+    };
+    let mut making = Box::pin(making);
+    match (&mut making).now_or_never() {
+        Some(made) => made,
+        // Something outside of the server is asked first, which may need the server: this one comes later.
+        None => {
+            tokio::spawn(making);
+            Ok(())
+        }
+    }
 }

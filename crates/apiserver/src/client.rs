@@ -146,7 +146,7 @@ impl Client {
     ) -> Result<Value, Status> {
         let (context, target) = self.begin("get", gvr, namespace, name, Some(subresource))?;
         let document = match subresource {
-            "scale" => scale::get(&context, &target)?,
+            "scale" => scale::get(&context, &target).await?,
             _ => read::get(&context, &target, None).await?,
         };
         Ok(Value::clone(&document.value()))
@@ -195,9 +195,9 @@ impl Client {
         let options = WriteOptions::default();
         admission::await_account(&self.state, &target).await;
         let document = if target.resource.has_verb("get") {
-            create::create(&context, &target, object.into(), &options)?
+            create::create(&context, &target, object.into(), &options).await?
         } else {
-            subresources::create(&context, &target, object.into(), &options)?
+            subresources::create(&context, &target, object.into(), &options).await?
         };
         Ok(Value::clone(&document.value()))
     }
@@ -215,7 +215,8 @@ impl Client {
         object: Value,
     ) -> Result<Value, Status> {
         let (context, target) = self.begin("create", gvr, namespace, name, Some(subresource))?;
-        let document = subresources::create(&context, &target, object.into(), &WriteOptions::default())?;
+        let document =
+            subresources::create(&context, &target, object.into(), &WriteOptions::default()).await?;
         Ok(Value::clone(&document.value()))
     }
 
@@ -255,8 +256,8 @@ impl Client {
         let (context, target) = self.begin("update", gvr, namespace, &name, subresource)?;
         let options = WriteOptions::default();
         let changed = match subresource {
-            Some("scale") => scale::update(&context, &target, object.into(), &options)?,
-            _ => update::update(&context, &target, object.into(), &options)?,
+            Some("scale") => scale::update(&context, &target, object.into(), &options).await?,
+            _ => update::update(&context, &target, object.into(), &options).await?,
         };
         Ok(Value::clone(&changed.document.value()))
     }
@@ -289,7 +290,7 @@ impl Client {
                 (PatchKind::Apply, document)
             }
         };
-        let changed = patch::patch(&context, &target, kind, document.into(), &options)?;
+        let changed = patch::patch(&context, &target, kind, document.into(), &options).await?;
         Ok(Value::clone(&changed.document.value()))
     }
 
@@ -305,7 +306,7 @@ impl Client {
         options: &DeleteOptions,
     ) -> Result<Value, Status> {
         let (context, target) = self.begin("delete", gvr, namespace, name, None)?;
-        let deleted = delete::delete(&context, &target, options)?;
+        let deleted = delete::delete(&context, &target, options).await?;
         Ok(Value::clone(&deleted.document(&target).value()))
     }
 

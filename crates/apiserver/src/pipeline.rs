@@ -276,7 +276,7 @@ impl Call<'_> {
 
     async fn get(&self) -> Result<Response<Body>, Status> {
         let document = match self.target.subresource.as_deref() {
-            Some("scale") => scale::get(self.context, self.target)?,
+            Some("scale") => scale::get(self.context, self.target).await?,
             _ => read::get(self.context, self.target, self.query.get("resourceVersion")).await?,
         };
         Ok(self.object(200, &document))
@@ -310,9 +310,9 @@ impl Call<'_> {
         let incoming = self.document(request).await?;
         admission::await_account(&self.context.state, self.target).await;
         let document = if self.target.subresource.is_some() || !self.target.resource.has_verb("get") {
-            subresources::create(self.context, self.target, incoming, &options)?
+            subresources::create(self.context, self.target, incoming, &options).await?
         } else {
-            create::create(self.context, self.target, incoming, &options)?
+            create::create(self.context, self.target, incoming, &options).await?
         };
         Ok(self.object(201, &document))
     }
@@ -326,8 +326,8 @@ impl Call<'_> {
         let options = WriteOptions::parse(self.query, "UpdateOptions", false)?;
         let incoming = self.document(request).await?;
         let changed = match self.target.subresource.as_deref() {
-            Some("scale") => scale::update(self.context, self.target, incoming, &options)?,
-            _ => update::update(self.context, self.target, incoming, &options)?,
+            Some("scale") => scale::update(self.context, self.target, incoming, &options).await?,
+            _ => update::update(self.context, self.target, incoming, &options).await?,
         };
         Ok(self.object(if changed.created { 201 } else { 200 }, &changed.document))
     }
@@ -347,7 +347,7 @@ impl Call<'_> {
             _ => negotiate::Encoding::Json,
         };
         let incoming = read_patch(encoding, &bytes)?;
-        let changed = patch::patch(self.context, self.target, kind, incoming, &options)?;
+        let changed = patch::patch(self.context, self.target, kind, incoming, &options).await?;
         Ok(self.object(if changed.created { 201 } else { 200 }, &changed.document))
     }
 
@@ -358,7 +358,7 @@ impl Call<'_> {
         B::Error: std::fmt::Display,
     {
         let options = delete_options(self.query, request).await?;
-        let deleted = delete::delete(self.context, self.target, &options)?;
+        let deleted = delete::delete(self.context, self.target, &options).await?;
         Ok(match deleted {
             delete::Deleted::Gone(_) if !self.target.resource.rules.returns_deleted => {
                 render::object(200, None, &deleted.document(self.target), self.style)

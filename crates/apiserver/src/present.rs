@@ -11,12 +11,17 @@ use pilothouse_value::{Gvk, Map, Status, Value, object};
 use crate::document::Document;
 use crate::kinds;
 use crate::resource::Resource;
+use crate::state::State;
 
 /// An object as this resource shows it.
 ///
 /// # Errors
 /// 501 if showing it needs a conversion webhook.
-pub(crate) fn present(resource: &Resource, stored: &Arc<Object>) -> Result<Document, Status> {
+pub(crate) async fn present(
+    _state: &State,
+    resource: &Resource,
+    stored: &Arc<Object>,
+) -> Result<Document, Status> {
     let same_version = stored.bytes().starts_with(resource.prefix().as_bytes());
     let Some(custom) = &resource.custom else {
         return Ok(if same_version {
@@ -43,7 +48,7 @@ pub(crate) fn present(resource: &Resource, stored: &Arc<Object>) -> Result<Docum
 ///
 /// # Errors
 /// 501 if that needs a conversion webhook.
-pub(crate) fn to_storage(resource: &Resource, value: &mut Value) -> Result<(), Status> {
+pub(crate) async fn to_storage(_state: &State, resource: &Resource, value: &mut Value) -> Result<(), Status> {
     match &resource.custom {
         Some(custom) if custom.storage_api_version != resource.api_version() => {
             if custom.webhook {

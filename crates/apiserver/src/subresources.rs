@@ -18,18 +18,18 @@ use crate::{authenticator, tokens};
 ///
 /// # Errors
 /// 404 for one that is not there, 501 for one that is not served yet, and what the action says.
-pub(crate) fn create(
+pub(crate) async fn create(
     context: &Context,
     target: &Target,
     incoming: Incoming,
     options: &WriteOptions,
 ) -> Result<Document, Status> {
     let Some(subresource) = target.subresource.as_deref() else {
-        return review(context, target, incoming, options);
+        return review(context, target, incoming, options).await;
     };
     match (target.resource.plural.as_str(), subresource) {
-        ("pods", "eviction") => evict(context, target, read(target, incoming)?, options),
-        ("pods", "binding") => bind(context, target, &read(target, incoming)?, options),
+        ("pods", "eviction") => evict(context, target, read(target, incoming)?, options).await,
+        ("pods", "binding") => bind(context, target, &read(target, incoming)?, options).await,
         ("serviceaccounts", "token") => {
             let request = read(target, incoming)?;
             let state = &context.state;
@@ -45,7 +45,7 @@ pub(crate) fn create(
 }
 
 /// Serves `POST` on a resource that keeps nothing: questions that are answered, and bindings.
-fn review(
+async fn review(
     context: &Context,
     target: &Target,
     incoming: Incoming,
@@ -80,7 +80,7 @@ fn review(
         ("", "bindings") => {
             let pods = state.registry.get("", "v1", "pods").ok_or_else(Status::no_such_path)?;
             let pod = Target { resource: pods, name: object::name(&value).to_owned(), ..target.clone() };
-            return bind(context, &pod, &value, options);
+            return bind(context, &pod, &value, options).await;
         }
         (_, plural) => {
             return Err(Status::not_implemented(format!(
@@ -107,7 +107,7 @@ fn success(code: i64) -> Document {
 }
 
 /// Deletes a pod unless that would break a promise about how many of its kind are there.
-fn evict(
+async fn evict(
     context: &Context,
     target: &Target,
     eviction: Value,
@@ -178,14 +178,15 @@ fn evict(
             }),
         );
         Ok(pod)
-    })?;
+    })
+    .await?;
     let pod_target = Target { subresource: None, ..target.clone() };
-    delete::delete(context, &pod_target, &delete_options)?;
+    delete::delete(context, &pod_target, &delete_options).await?;
     Ok(success(201))
 }
 
 /// Assigns a pod to a node.
-pub(crate) fn bind(
+pub(crate) async fn bind(
     context: &Context,
     target: &Target,
     binding: &Value,
@@ -223,6 +224,7 @@ pub(crate) fn bind(
         }
         crate::crd::names::set_condition(&mut pod, scheduled);
         Ok(pod)
-    })?;
+    })
+    .await?;
     Ok(success(201))
 }

@@ -264,7 +264,7 @@ async fn clean(state: &Arc<State>, name: &str) {
         let context = Context::new(state.clone(), User::new("system:apiserver", [MASTERS]), None);
         let from = state.store.revision();
         let watcher = state.store.watch(&resource.key, from);
-        delete_all(&context, &resource);
+        delete_all(&context, &resource).await;
         if let Ok(mut watcher) = watcher {
             // Finalizers may hold objects for as long as they like; the server's end is the only bound.
             while state.store.snapshot().count(&resource.key) > 0 && watcher.next().await.is_ok() {}
@@ -274,22 +274,26 @@ async fn clean(state: &Arc<State>, name: &str) {
     let Some(definitions) = state.registry.get(crd::GROUP, "v1", crd::PLURAL) else { return };
     let target =
         Target { resource: definitions, namespace: String::new(), name: name.to_owned(), subresource: None };
-    let _definitions = state.definitions.lock();
-    let mut last = None;
-    change(state, name, |definition| {
+    for _ in 0..verbs::ATTEMPTS {
+        let Some(stored) = state.store.get(&target.resource.key, "", name) else { return };
+        let mut definition = Value::clone(stored.value());
         let finalizers: Vec<String> =
-            object::finalizers(definition).filter(|own| *own != CLEANUP).map(str::to_owned).collect();
-        if finalizers.is_empty() {
+            object::finalizers(&definition).filter(|own| *own != CLEANUP).map(str::to_owned).collect();
+        let outcome = if finalizers.is_empty() {
             definition.take(&["metadata", "finalizers"]);
-            last = Some(definition.clone());
-            return false;
+            verbs::remove(state, &target, stored.revision(), &definition).await
+        } else {
+            definition.set(&["metadata", "finalizers"], finalizers);
+            verbs::put(state, &target, Some(stored.revision()), definition).await
+        };
+        match outcome {
+            Ok(verbs::Outcome::Stale(_)) => {}
+            Ok(verbs::Outcome::Stored(_)) => return,
+            Err(status) => {
+                tracing::warn!(%name, %status, "removing a deleted definition");
+                return;
+            }
         }
-        definition.set(&["metadata", "finalizers"], finalizers);
-        true
-    });
-    let (Some(last), Some(stored)) = (last, state.store.get(&target.resource.key, "", name)) else { return };
-    if verbs::remove(state, &target, stored.revision(), &last).is_ok() {
-        removed(state, &target);
     }
 }
 
@@ -304,7 +308,7 @@ fn set_terminating(state: &State, name: &str, status: &str, reason: &str, messag
     });
 }
 
-fn delete_all(context: &Context, resource: &Arc<Resource>) {
+async fn delete_all(context: &Context, resource: &Arc<Resource>) {
     for entry in context.state.store.snapshot().list(&resource.key, None, None) {
         let target = Target {
             resource: resource.clone(),
@@ -312,7 +316,7 @@ fn delete_all(context: &Context, resource: &Arc<Resource>) {
             name: entry.name.to_string(),
             subresource: None,
         };
-        if let Err(status) = delete::delete(context, &target, &DeleteOptions::default()) {
+        if let Err(status) = delete::delete(context, &target, &DeleteOptions::default()).await {
             tracing::warn!(resource = %resource.plural, name = %entry.name, %status, "deleting an object of a deleted definition");
         }
     }

@@ -17,14 +17,14 @@ const NAME_ATTEMPTS: usize = 8;
 ///
 /// # Errors
 /// What the document breaks, what stands in its way, or 409 if the name is taken.
-pub(crate) fn create(
+pub(crate) async fn create(
     context: &Context,
     target: &Target,
     incoming: Incoming,
     options: &WriteOptions,
 ) -> Result<Document, Status> {
     let value = intake::read(context, &target.resource, incoming, options.field_validation)?;
-    create_object(context, target, value, options, Tracking::Update)
+    create_object(context, target, value, options, Tracking::Update).await
 }
 
 /// Whether ownership of fields has been recorded already.
@@ -40,7 +40,7 @@ pub(crate) enum Tracking {
 ///
 /// # Errors
 /// As [`create`].
-pub(crate) fn create_object(
+pub(crate) async fn create_object(
     context: &Context,
     target: &Target,
     mut value: Value,
@@ -108,12 +108,10 @@ pub(crate) fn create_object(
             }
             return Ok(object.into());
         }
-        let _definitions = crd::lifecycle::lock(state, resource);
-        match verbs::put(state, &named, None, &mut object)? {
+        match verbs::put(state, &named, None, object).await? {
             Outcome::Stored(stored) => {
                 reserved.keep();
-                crd::lifecycle::written(state, &named, &stored);
-                return present::present(resource, &stored);
+                return present::present(state, resource, &stored).await;
             }
             Outcome::Stale(_) if generated => {}
             Outcome::Stale(current) => {

@@ -51,11 +51,15 @@ impl Deleted {
 ///
 /// # Errors
 /// 404 if it is not there, 409 if it is not the one that the preconditions name, 403 if it may not be deleted.
-pub(crate) fn delete(context: &Context, target: &Target, options: &DeleteOptions) -> Result<Deleted, Status> {
+pub(crate) async fn delete(
+    context: &Context,
+    target: &Target,
+    options: &DeleteOptions,
+) -> Result<Deleted, Status> {
     admission::may_delete(target)?;
     for _ in 0..verbs::ATTEMPTS {
         let stored = verbs::stored(&context.state, target)?;
-        if let Some(done) = try_delete(context, target, options, &stored)? {
+        if let Some(done) = try_delete(context, target, options, &stored).await? {
             return Ok(done);
         }
     }
@@ -63,7 +67,7 @@ pub(crate) fn delete(context: &Context, target: &Target, options: &DeleteOptions
 }
 
 /// One attempt; `None` if somebody else wrote in between.
-fn try_delete(
+async fn try_delete(
     context: &Context,
     target: &Target,
     options: &DeleteOptions,
@@ -71,7 +75,7 @@ fn try_delete(
 ) -> Result<Option<Deleted>, Status> {
     let state = &context.state;
     let resource = &target.resource;
-    let document = present::present(resource, stored)?;
+    let document = present::present(state, resource, stored).await?;
     let current = document.value();
     check_preconditions(target, options, &current)?;
 
@@ -133,12 +137,8 @@ fn try_delete(
         if options.dry_run {
             return Ok(Some(Deleted::Gone(Arc::new(last))));
         }
-        let _definitions = crd::lifecycle::lock(state, resource);
-        return match verbs::remove(state, target, stored.revision(), &last)? {
-            Outcome::Stored(_) => {
-                crd::lifecycle::removed(state, target);
-                Ok(Some(Deleted::Gone(Arc::new(last))))
-            }
+        return match verbs::remove(state, target, stored.revision(), &last).await? {
+            Outcome::Stored(_) => Ok(Some(Deleted::Gone(Arc::new(last)))),
             Outcome::Stale(_) => Ok(None),
         };
     }
@@ -148,11 +148,10 @@ fn try_delete(
     if options.dry_run {
         return Ok(Some(Deleted::Pending(new.into())));
     }
-    let _definitions = crd::lifecycle::lock(state, resource);
-    match verbs::put(state, target, Some(stored.revision()), &mut new)? {
+    match verbs::put(state, target, Some(stored.revision()), new).await? {
         Outcome::Stored(written) => {
-            crd::lifecycle::written(state, target, &written);
-            present::present(resource, &written).map(|document| Some(Deleted::Pending(document)))
+            let document = present::present(state, resource, &written).await?;
+            Ok(Some(Deleted::Pending(document)))
         }
         Outcome::Stale(_) => Ok(None),
     }
@@ -246,7 +245,7 @@ pub(crate) async fn delete_collection(
             name: object::name(&value).to_owned(),
             ..target.clone()
         };
-        match delete(context, &one, options) {
+        match delete(context, &one, options).await {
             // Somebody else was faster.
             Err(status) if status.is_not_found() => {}
             outcome => drop(outcome?),

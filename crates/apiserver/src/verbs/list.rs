@@ -46,7 +46,7 @@ pub(crate) async fn list(context: &Context, target: &Target, options: &ListOptio
     let mut items = Vec::new();
     if let (Some(name), Some(namespace), true) = (selection.name(), namespace_of(target), after.is_none()) {
         if let Some(stored) = snapshot.get(&resource.key, namespace, name) {
-            let document = present::present(resource, &stored)?;
+            let document = present::present(&context.state, resource, &stored).await?;
             if selection.matches(&document.value()) {
                 items.push(document);
             }
@@ -56,7 +56,7 @@ pub(crate) async fn list(context: &Context, target: &Target, options: &ListOptio
     let mut entries = snapshot.list(&resource.key, namespace, after);
     let mut last: Option<(String, String)> = None;
     for entry in entries.by_ref() {
-        let document = present::present(resource, &entry.object)?;
+        let document = present::present(&context.state, resource, &entry.object).await?;
         if !selection.is_everything() && !selection.matches(&document.value()) {
             continue;
         }
@@ -75,7 +75,7 @@ pub(crate) async fn list(context: &Context, target: &Target, options: &ListOptio
         // With a selector only whether there is one more is worth knowing.
         let mut more = 0;
         for entry in entries {
-            if selection.matches(&present::present(resource, &entry.object)?.value()) {
+            if selection.matches(&present::present(&context.state, resource, &entry.object).await?.value()) {
                 more = 1;
                 break;
             }

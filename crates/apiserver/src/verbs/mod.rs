@@ -15,6 +15,7 @@ use pilothouse_merge::managed;
 use pilothouse_store::{Change, Mismatch, Object};
 use pilothouse_value::{Status, Timestamp, Value};
 
+use crate::crd;
 use crate::document;
 use crate::options::{self, WriteOptions};
 use crate::present;
@@ -32,31 +33,43 @@ pub(crate) enum Outcome {
     Stale(Option<Arc<Object>>),
 }
 
-/// Stores an object if it is still at the expected revision; `None` expects that it is not there.
+/// Stores an object if it is still at the expected revision; `None` expects that it is not there. A definition is
+/// served when this returns.
 ///
 /// # Errors
-/// 500 if the durable copy refuses.
-pub(crate) fn put(
-    state: &State,
+/// 500 if the object cannot be converted to the stored version, or if the durable copy refuses.
+pub(crate) async fn put(
+    state: &Arc<State>,
     target: &Target,
     expected: Option<u64>,
-    value: &mut Value,
+    mut value: Value,
 ) -> Result<Outcome, Status> {
-    present::to_storage(&target.resource, value)?;
+    present::to_storage(state, &target.resource, &mut value).await?;
+    let _definitions = crd::lifecycle::lock(state, &target.resource);
     let mut build = |revision: u64| {
         value.set(&["metadata", "resourceVersion"], revision.to_string());
-        document::encode(value)
+        document::encode(&value)
     };
-    commit(state, target, expected, Change::Put(&mut build))
+    let outcome = commit(state, target, expected, Change::Put(&mut build))?;
+    if let Outcome::Stored(stored) = &outcome {
+        crd::lifecycle::written(state, target, stored);
+    }
+    Ok(outcome)
 }
 
 /// Removes an object that is at the expected revision. `last` is its last state, which watchers are shown.
 ///
 /// # Errors
-/// 500 if the durable copy refuses.
-pub(crate) fn remove(state: &State, target: &Target, expected: u64, last: &Value) -> Result<Outcome, Status> {
+/// 500 if the object cannot be converted to the stored version, or if the durable copy refuses.
+pub(crate) async fn remove(
+    state: &Arc<State>,
+    target: &Target,
+    expected: u64,
+    last: &Value,
+) -> Result<Outcome, Status> {
     let mut value = last.clone();
-    present::to_storage(&target.resource, &mut value)?;
+    present::to_storage(state, &target.resource, &mut value).await?;
+    let _definitions = crd::lifecycle::lock(state, &target.resource);
     let mut build = |revision: u64| {
         value.set(&["metadata", "resourceVersion"], revision.to_string());
         document::encode(&value)
@@ -64,6 +77,7 @@ pub(crate) fn remove(state: &State, target: &Target, expected: u64, last: &Value
     let outcome = commit(state, target, Some(expected), Change::Delete(&mut build))?;
     if matches!(outcome, Outcome::Stored(_)) {
         crate::allocate::release(state, &target.resource, last);
+        crd::lifecycle::removed(state, target);
     }
     Ok(outcome)
 }

@@ -57,7 +57,7 @@ impl PatchKind {
 ///
 /// # Errors
 /// What the patch or the patched object breaks, 404 if there is no object, 409 for conflicts.
-pub(crate) fn patch(
+pub(crate) async fn patch(
     context: &Context,
     target: &Target,
     kind: PatchKind,
@@ -65,15 +65,16 @@ pub(crate) fn patch(
     options: &WriteOptions,
 ) -> Result<Changed, Status> {
     if target.subresource.as_deref() == Some("scale") {
-        return scale::patch(context, target, kind, incoming, options);
+        return scale::patch(context, target, kind, incoming, options).await;
     }
     if kind == PatchKind::Apply {
-        return apply(context, target, incoming, options);
+        return apply(context, target, incoming, options).await;
     }
     let document = update::change(context, target, options, "", Tracking::Update, |current| {
         let patched = apply_patch(kind, &target.resource, current, &incoming.value)?;
         read_patched(context, target, (kind, patched), &incoming, current, options.field_validation)
-    })?;
+    })
+    .await?;
     Ok(Changed { document, created: false })
 }
 
@@ -147,7 +148,7 @@ fn read_patched(
 }
 
 /// Server-side apply.
-fn apply(
+async fn apply(
     context: &Context,
     target: &Target,
     incoming: Incoming,
@@ -204,7 +205,7 @@ fn apply(
         let made = managed::apply(None, &applied, resource.schema(), &writer.manager(), force)
             .map_err(|error| error.status())?;
         let made = intake::read(context, resource, made.into(), FieldValidation::Ignore)?;
-        match create::create_object(context, target, made, options, Tracking::Done) {
+        match create::create_object(context, target, made, options, Tracking::Done).await {
             // Somebody else made it in between: then this is a change of theirs.
             Err(status) if status.is_already_exists() => {}
             outcome => return outcome.map(|document| Changed { document, created: true }),
@@ -214,6 +215,7 @@ fn apply(
         let made = managed::apply(Some(current), &applied, resource.schema(), &writer.manager(), force)
             .map_err(|error| error.status())?;
         intake::read(context, resource, made.into(), FieldValidation::Ignore)
-    })?;
+    })
+    .await?;
     Ok(Changed { document, created: false })
 }

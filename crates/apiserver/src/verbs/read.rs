@@ -26,7 +26,7 @@ pub(crate) async fn get(
         reach(state, version).await?;
     }
     let stored = verbs::stored(state, target)?;
-    present::present(&target.resource, &stored)
+    present::present(state, &target.resource, &stored).await
 }
 
 /// Reads a version; `None` for none and for `0`, which both mean "any".

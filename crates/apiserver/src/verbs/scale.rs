@@ -19,9 +19,9 @@ use crate::{present, verbs};
 ///
 /// # Errors
 /// 404 if the object is not there; 500 if it does not say how many replicas it wants.
-pub(crate) fn get(context: &Context, target: &Target) -> Result<Document, Status> {
+pub(crate) async fn get(context: &Context, target: &Target) -> Result<Document, Status> {
     let stored = verbs::stored(&context.state, target)?;
-    let parent = present::present(&target.resource, &stored)?.value();
+    let parent = present::present(&context.state, &target.resource, &stored).await?.value();
     of(&target.resource, &parent).map(Document::from)
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn get(context: &Context, target: &Target) -> Result<Document, Status
 ///
 /// # Errors
 /// As an update of the object.
-pub(crate) fn update(
+pub(crate) async fn update(
     context: &Context,
     target: &Target,
     incoming: Incoming,
@@ -43,14 +43,14 @@ pub(crate) fn update(
             target.name
         )));
     }
-    write(context, target, options, |_| Ok(scale.clone()))
+    write(context, target, options, |_| Ok(scale.clone())).await
 }
 
 /// Patches the scale of an object.
 ///
 /// # Errors
 /// As an update of the object; 501 for server-side apply.
-pub(crate) fn patch(
+pub(crate) async fn patch(
     context: &Context,
     target: &Target,
     kind: PatchKind,
@@ -68,6 +68,7 @@ pub(crate) fn patch(
         let kind = if kind == PatchKind::Json { kind } else { PatchKind::Merge };
         read(patch::apply_patch(kind, &target.resource, current, &incoming.value)?)
     })
+    .await
 }
 
 fn read(mut scale: Value) -> Result<Value, Status> {
@@ -77,11 +78,11 @@ fn read(mut scale: Value) -> Result<Value, Status> {
     Ok(scale)
 }
 
-fn write(
+async fn write(
     context: &Context,
     target: &Target,
     options: &WriteOptions,
-    make: impl Fn(&Value) -> Result<Value, Status>,
+    make: impl Fn(&Value) -> Result<Value, Status> + Send + Sync,
 ) -> Result<Changed, Status> {
     let resource = &target.resource;
     let document = update::change(context, target, options, "", Tracking::Update, |parent| {
@@ -108,7 +109,8 @@ fn write(
         let keys: Vec<&str> = path.iter().map(String::as_str).collect();
         changed.set(&keys, replicas);
         Ok(changed)
-    })?;
+    })
+    .await?;
     let scale = of(resource, &document.value())?;
     Ok(Changed { document: scale.into(), created: false })
 }

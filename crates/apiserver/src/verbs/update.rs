@@ -27,7 +27,7 @@ pub(crate) struct Changed {
 ///
 /// # Errors
 /// What the document breaks; 404 if there is no object; 409 if it is not the one that the document is based on.
-pub(crate) fn update(
+pub(crate) async fn update(
     context: &Context,
     target: &Target,
     incoming: Incoming,
@@ -52,7 +52,7 @@ pub(crate) fn update(
         if !object::resource_version(&body).is_empty() {
             return Err(target.not_found());
         }
-        let document = create::create_object(context, target, body, options, Tracking::Update)?;
+        let document = create::create_object(context, target, body, options, Tracking::Update).await?;
         return Ok(Changed { document, created: true });
     }
     if version.is_empty() && !resource.rules.unconditional_update && exists {
@@ -60,7 +60,7 @@ pub(crate) fn update(
         let error = field::Error::invalid(&path, 0, "must be specified for an update");
         return Err(Status::invalid(&resource.group, &resource.plural, &target.name, &[error]));
     }
-    let document = change(context, target, options, &version, Tracking::Update, |_| Ok(body.clone()))?;
+    let document = change(context, target, options, &version, Tracking::Update, |_| Ok(body.clone())).await?;
     Ok(Changed { document, created: false })
 }
 
@@ -99,18 +99,18 @@ fn check_name(target: &Target, body: &mut Value) -> Result<(), Status> {
 ///
 /// # Errors
 /// What `make` says, what the new document breaks, 404 or 409.
-pub(crate) fn change(
+pub(crate) async fn change(
     context: &Context,
     target: &Target,
     options: &WriteOptions,
     version: &str,
     tracking: Tracking,
-    mut make: impl FnMut(&Value) -> Result<Value, Status>,
+    mut make: impl FnMut(&Value) -> Result<Value, Status> + Send,
 ) -> Result<Document, Status> {
     let state = &context.state;
     for _ in 0..verbs::ATTEMPTS {
         let stored = verbs::stored(state, target)?;
-        let current = present::present(&target.resource, &stored)?;
+        let current = present::present(state, &target.resource, &stored).await?;
         let current = current.value();
         if !version.is_empty() && version != object::resource_version(&current) {
             return Err(target.modified());
@@ -120,7 +120,7 @@ pub(crate) fn change(
         if !wanted.is_empty() && wanted != pinned {
             return Err(target.modified());
         }
-        if let Some(done) = try_change(context, target, options, &stored, &current, new, tracking)? {
+        if let Some(done) = try_change(context, target, options, &stored, &current, new, tracking).await? {
             return Ok(done);
         }
         if !version.is_empty() {
@@ -131,7 +131,7 @@ pub(crate) fn change(
 }
 
 /// One attempt; `None` if somebody else wrote in between.
-fn try_change(
+async fn try_change(
     context: &Context,
     target: &Target,
     options: &WriteOptions,
@@ -196,12 +196,8 @@ fn try_change(
         if options.dry_run {
             return Ok(Some(new.into()));
         }
-        let _definitions = crd::lifecycle::lock(state, resource);
-        return match verbs::remove(state, target, stored.revision(), &new)? {
-            Outcome::Stored(_) => {
-                crd::lifecycle::removed(state, target);
-                Ok(Some(new.into()))
-            }
+        return match verbs::remove(state, target, stored.revision(), &new).await? {
+            Outcome::Stored(_) => Ok(Some(new.into())),
             Outcome::Stale(_) => Ok(None),
         };
     }
@@ -211,12 +207,10 @@ fn try_change(
     if options.dry_run {
         return Ok(Some(new.into()));
     }
-    let _definitions = crd::lifecycle::lock(state, resource);
-    match verbs::put(state, target, Some(stored.revision()), &mut new)? {
+    match verbs::put(state, target, Some(stored.revision()), new).await? {
         Outcome::Stored(written) => {
             reserved.keep();
-            crd::lifecycle::written(state, target, &written);
-            present::present(resource, &written).map(Some)
+            present::present(state, resource, &written).await.map(Some)
         }
         Outcome::Stale(_) => Ok(None),
     }

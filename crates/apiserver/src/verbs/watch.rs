@@ -109,7 +109,7 @@ pub(crate) async fn watch(
     let from = if initial || version.is_none() {
         let snapshot = state.store.snapshot();
         if initial {
-            watch.begin(&snapshot)?;
+            watch.begin(&snapshot).await?;
             if options.send_initial_events == Some(true) && options.allow_bookmarks {
                 let end = watch.bookmark(snapshot.revision(), true);
                 watch.ready.push_back(end);
@@ -140,10 +140,10 @@ enum Woken {
 
 impl Watch {
     /// Queues an ADDED for all that is there.
-    fn begin(&mut self, snapshot: &pilothouse_store::Snapshot) -> Result<(), Status> {
+    async fn begin(&mut self, snapshot: &pilothouse_store::Snapshot) -> Result<(), Status> {
         let namespace = self.namespace().map(str::to_owned);
         for entry in snapshot.list(&self.target.resource.key, namespace.as_deref(), None) {
-            let document = present::present(&self.target.resource, &entry.object)?;
+            let document = present::present(&self.state, &self.target.resource, &entry.object).await?;
             if self.selection.is_everything() || self.selection.matches(&document.value()) {
                 self.ready.push_back(Seen { kind: WatchEventKind::Added, document });
             }
@@ -185,7 +185,7 @@ impl Watch {
             }
             match self.wake().await? {
                 Woken::Event(Ok(event)) => {
-                    if let Some(seen) = self.see(&event) {
+                    if let Some(seen) = self.see(&event).await {
                         return Some(seen);
                     }
                 }
@@ -244,7 +244,7 @@ impl Watch {
     }
 
     /// What this watch sees of a write: what matters is whether the object was, and is, selected.
-    fn see(&self, event: &Event) -> Option<Seen> {
+    async fn see(&self, event: &Event) -> Option<Seen> {
         if self.namespace().is_some_and(|namespace| namespace != &*event.namespace) {
             return None;
         }
@@ -253,7 +253,7 @@ impl Watch {
         let (was, is) = if self.selection.is_everything() {
             (was.is_some(), now.is_some())
         } else {
-            (self.selects(was), self.selects(now))
+            (self.selects(was).await, self.selects(now).await)
         };
         let kind = match (was, is) {
             (false, true) => WatchEventKind::Added,
@@ -264,12 +264,12 @@ impl Watch {
         let document = if kind == WatchEventKind::Deleted && event.kind != EventKind::Deleted {
             // The object left the selection: its old content, at the version of the write that took it out.
             let previous = event.previous.as_ref()?;
-            let document = present::present(&self.target.resource, previous).ok()?;
+            let document = present::present(&self.state, &self.target.resource, previous).await.ok()?;
             let mut value = Value::clone(&document.value());
             value.set(&["metadata", "resourceVersion"], event.revision.to_string());
             value.into()
         } else {
-            match present::present(&self.target.resource, &event.object) {
+            match present::present(&self.state, &self.target.resource, &event.object).await {
                 Ok(document) => document,
                 Err(status) => {
                     return Some(Seen { kind: WatchEventKind::Error, document: status.to_value().into() });
@@ -279,10 +279,10 @@ impl Watch {
         Some(Seen { kind, document })
     }
 
-    fn selects(&self, stored: Option<&Arc<Object>>) -> bool {
-        stored
-            .and_then(|stored| present::present(&self.target.resource, stored).ok())
-            .is_some_and(|document| self.selection.matches(&document.value()))
+    async fn selects(&self, stored: Option<&Arc<Object>>) -> bool {
+        let Some(stored) = stored else { return false };
+        let document = present::present(&self.state, &self.target.resource, stored).await;
+        document.is_ok_and(|document| self.selection.matches(&document.value()))
     }
 
     /// The watch as a stream.
