@@ -2,7 +2,7 @@
 
 use pilothouse_schema::{self as schema, builtin, crd as definition};
 use pilothouse_value::field::{self, Path};
-use pilothouse_value::{Gvk, Status, Value};
+use pilothouse_value::{Gvk, Status, Value, object};
 
 use crate::crd;
 use crate::metadata;
@@ -28,6 +28,7 @@ pub(crate) fn default(resource: &Resource, value: &mut Value) {
         return;
     }
     builtin::default(&resource.gvk(), value);
+    label_namespace(resource, value);
     if resource.is(crd::GROUP, crd::PLURAL) {
         definition::default(value);
     }
@@ -56,11 +57,20 @@ pub(crate) fn check_embedded(resource: &Resource, value: &Value) -> Result<(), S
 /// Makes an object what it will be when it is read back: without what the stored version does not know, and with the
 /// defaults of a status that the client could not set.
 pub(crate) fn settle(resource: &Resource, value: &mut Value) {
+    label_namespace(resource, value);
     let Some(custom) = &resource.custom else { return };
     if let Some(storage) = custom.storage_schema() {
         schema::prune(storage, value);
     }
     schema::default(resource.schema(), value);
+}
+
+/// A namespace can be selected by a label that says its name.
+fn label_namespace(resource: &Resource, value: &mut Value) {
+    let name = object::name(value).to_owned();
+    if resource.is("", "namespaces") && !name.is_empty() {
+        value.set(&["metadata", "labels", "kubernetes.io/metadata.name"], name);
+    }
 }
 
 /// Checks the rules of the kind. `old` is the object before an update.

@@ -229,3 +229,14 @@ pub(crate) fn dedup_owners(value: &mut Value) -> bool {
     });
     owners.len() != before
 }
+
+/// Gives a document the managers of another, which is not needed any more.
+pub(crate) fn keep_managers(value: &mut Value, mut tracked: Value) {
+    const PATH: [&str; 2] = ["metadata", "managedFields"];
+    match tracked.take(&PATH) {
+        Some(managers) => value.set(&PATH, managers),
+        None => {
+            value.take(&PATH);
+        }
+    }
+}

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use pilothouse_value::field::{self, Path};
-use pilothouse_value::{Status, Value};
+use pilothouse_value::{Status, Value, json};
 
 use crate::request::Query;
 
@@ -243,6 +243,24 @@ impl WriteOptions {
         invalid_unless_empty(kind, errors)?;
         Ok(WriteOptions { dry_run, field_manager, field_validation, force })
     }
+
+    /// The options as the document that admission is shown; `kind` is `CreateOptions` or `UpdateOptions`.
+    pub(crate) fn document(&self, kind: &str) -> Value {
+        let mut document = json!({"kind": kind, "apiVersion": "meta.k8s.io/v1"});
+        if self.dry_run {
+            document.set(&["dryRun"], vec!["All"]);
+        }
+        if let Some(manager) = &self.field_manager {
+            document.set(&["fieldManager"], manager.as_str());
+        }
+        match self.field_validation {
+            // The default: nobody asked for it.
+            FieldValidation::Warn => {}
+            FieldValidation::Ignore => document.set(&["fieldValidation"], "Ignore"),
+            FieldValidation::Strict => document.set(&["fieldValidation"], "Strict"),
+        }
+        document
+    }
 }
 
 impl DeleteOptions {
@@ -308,6 +326,32 @@ impl DeleteOptions {
             resource_version: version,
             dry_run: dry,
         })
+    }
+
+    /// The options as the document that admission is shown.
+    pub(crate) fn document(&self) -> Value {
+        let mut document = json!({"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"});
+        if let Some(seconds) = self.grace_period_seconds {
+            document.set(&["gracePeriodSeconds"], seconds);
+        }
+        if let Some(uid) = &self.uid {
+            document.set(&["preconditions", "uid"], uid.as_str());
+        }
+        if let Some(version) = &self.resource_version {
+            document.set(&["preconditions", "resourceVersion"], version.as_str());
+        }
+        if let Some(propagation) = self.propagation {
+            let text = match propagation {
+                Propagation::Foreground => "Foreground",
+                Propagation::Background => "Background",
+                Propagation::Orphan => "Orphan",
+            };
+            document.set(&["propagationPolicy"], text);
+        }
+        if self.dry_run {
+            document.set(&["dryRun"], vec!["All"]);
+        }
+        document
     }
 }
 

@@ -7,11 +7,10 @@ use pilothouse_value::{Map, Value, json, object};
 
 use crate::resource::Resource;
 
-/// Drops what a new object may not bring: its status, if that has a path of its own. A node brings its status along.
-pub(crate) fn drop_status(resource: &Resource, value: &mut Value) {
-    if resource.rules.status && !resource.is("", "nodes") {
-        value.take(&["status"]);
-    }
+/// Takes away what a new object may not bring: its status, if that has a path of its own. A node brings its status along.
+pub(crate) fn take_status(resource: &Resource, value: &mut Value) -> Option<Value> {
+    let apart = resource.rules.status && !resource.is("", "nodes");
+    if apart { value.take(&["status"]) } else { None }
 }
 
 /// Prepares a new object that has its name and uid: the first generation, the status it starts with, and what its kind

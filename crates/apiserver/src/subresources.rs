@@ -3,6 +3,7 @@
 use pilothouse_value::selector::LabelSelector;
 use pilothouse_value::{Gvk, Status, Value, json, object};
 
+use crate::admission::{self, Attributes};
 use crate::document::Document;
 use crate::intake::{self, Incoming};
 use crate::kinds;
@@ -28,10 +29,16 @@ pub(crate) async fn create(
         return review(context, target, incoming, options).await;
     };
     match (target.resource.plural.as_str(), subresource) {
-        ("pods", "eviction") => evict(context, target, read(target, incoming)?, options).await,
-        ("pods", "binding") => bind(context, target, &read(target, incoming)?, options).await,
+        ("pods", "eviction") => {
+            let eviction = admit(context, target, read(target, incoming)?, options).await?;
+            evict(context, target, eviction, options).await
+        }
+        ("pods", "binding") => {
+            let binding = admit(context, target, read(target, incoming)?, options).await?;
+            bind(context, target, &binding, options).await
+        }
         ("serviceaccounts", "token") => {
-            let request = read(target, incoming)?;
+            let request = admit(context, target, read(target, incoming)?, options).await?;
             let state = &context.state;
             let (signer, objects) = (&state.identity.signer, &*state.identity.authenticator.objects);
             let now = state.clock.now();
@@ -42,6 +49,19 @@ pub(crate) async fn create(
             "{plural}/{subresource} is not served yet; hint: see “What is not there yet” in the book"
         ))),
     }
+}
+
+/// Asks admission for what an action is given.
+async fn admit(
+    context: &Context,
+    target: &Target,
+    object: Value,
+    options: &WriteOptions,
+) -> Result<Value, Status> {
+    let mut attributes = Attributes::create(context, target, object, options);
+    admission::mutate(&mut attributes).await?;
+    admission::validate(&attributes).await?;
+    Ok(attributes.take_object())
 }
 
 /// Serves `POST` on a resource that keeps nothing: questions that are answered, and bindings.
@@ -56,6 +76,7 @@ async fn review(
     let mut value = incoming.value;
     intake::check_kind(&gvk, &mut value)?;
     kinds::read(&gvk, &mut value)?;
+    let mut value = admit(context, target, value, options).await?;
     let authorizer = &state.authorizer;
     let answer = match (resource.group.as_str(), resource.plural.as_str()) {
         ("authorization.k8s.io", "subjectaccessreviews") => {
@@ -181,7 +202,7 @@ async fn evict(
     })
     .await?;
     let pod_target = Target { subresource: None, ..target.clone() };
-    delete::delete(context, &pod_target, &delete_options).await?;
+    delete::delete_unasked(context, &pod_target, &delete_options).await?;
     Ok(success(201))
 }
 

@@ -316,7 +316,7 @@ async fn delete_all(context: &Context, resource: &Arc<Resource>) {
             name: entry.name.to_string(),
             subresource: None,
         };
-        if let Err(status) = delete::delete(context, &target, &DeleteOptions::default()).await {
+        if let Err(status) = delete::delete_unasked(context, &target, &DeleteOptions::default()).await {
             tracing::warn!(resource = %resource.plural, name = %entry.name, %status, "deleting an object of a deleted definition");
         }
     }

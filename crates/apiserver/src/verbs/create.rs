@@ -3,12 +3,13 @@
 use pilothouse_merge::managed;
 use pilothouse_value::{Status, Value, object};
 
+use crate::admission::{self, Attributes};
 use crate::document::Document;
 use crate::intake::{self, Incoming};
 use crate::options::WriteOptions;
 use crate::state::{Context, Target};
 use crate::verbs::{self, Outcome};
-use crate::{admission, allocate, authz, crd, kinds, metadata, names, present, strategy};
+use crate::{allocate, authz, crd, kinds, metadata, names, present, strategy};
 
 /// How many generated names are tried.
 const NAME_ATTEMPTS: usize = 8;
@@ -69,10 +70,8 @@ pub(crate) async fn create_object(
              reject such requests as early as 1.24; please fix your requests",
         );
     }
-    let as_named = Target { name: object::name(&value).to_owned(), ..target.clone() };
-    admission::namespace_accepts(state, &as_named)?;
-    strategy::drop_status(resource, &mut value);
-    authz::may_grant(context, resource, &value, None)?;
+    // Nobody owns a status that the kind does not take from here, but admission sees it.
+    let status = strategy::take_status(resource, &mut value);
     if tracking == Tracking::Update {
         managed::track(
             None,
@@ -81,6 +80,14 @@ pub(crate) async fn create_object(
             &verbs::Writer::of(context, target, options).manager(),
         );
     }
+    if let Some(status) = status {
+        value.set(&["status"], status);
+    }
+    let mut attributes = Attributes::create(context, target, value, options);
+    admission::mutate(&mut attributes).await?;
+    let mut value = attributes.take_object();
+    strategy::take_status(resource, &mut value);
+    authz::may_grant(context, resource, &value, None)?;
     value.set(&["metadata", "uid"], uuid::Uuid::new_v4().to_string());
     value.set(&["metadata", "creationTimestamp"], state.now());
 
@@ -93,7 +100,6 @@ pub(crate) async fn create_object(
         let named = Target { name: object::name(&value).to_owned(), ..target.clone() };
         let mut object = value.clone();
         strategy::prepare_create(resource, &mut object, &state.now());
-        admission::mutate_create(context, &named, &mut object)?;
         let reserved = allocate::reserve(state, resource, &mut object, None)?;
         let mut errors = metadata::validate(&object, resource.namespaced, resource.rules.names);
         errors.extend(kinds::validate(resource, &object, None));
@@ -102,6 +108,9 @@ pub(crate) async fn create_object(
         }
         kinds::settle(resource, &mut object);
         crd::lifecycle::warn(context, resource, &object);
+        let mut attributes = Attributes::create(context, &named, object, options);
+        admission::validate(&attributes).await?;
+        let mut object = attributes.take_object();
         if options.dry_run {
             if state.store.get(&resource.key, &named.namespace, &named.name).is_some() {
                 return Err(Status::already_exists(&resource.group, &resource.plural, &named.name));

@@ -6,12 +6,13 @@ use std::time::Duration;
 use pilothouse_store::Object;
 use pilothouse_value::{Status, Value, json, object};
 
+use crate::admission::{self, Attributes};
 use crate::document::Document;
 use crate::options::{DeleteOptions, ListOptions, Propagation};
 use crate::state::{Context, Target};
 use crate::verbs::list::{self, Page};
 use crate::verbs::{self, Outcome, update};
-use crate::{admission, crd, present};
+use crate::{crd, present};
 
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
@@ -56,7 +57,29 @@ pub(crate) async fn delete(
     target: &Target,
     options: &DeleteOptions,
 ) -> Result<Deleted, Status> {
-    admission::may_delete(target)?;
+    for _ in 0..verbs::ATTEMPTS {
+        let stored = verbs::stored(&context.state, target)?;
+        let current = present::present(&context.state, &target.resource, &stored).await?.value();
+        check_preconditions(target, options, &current)?;
+        let mut attributes = Attributes::delete(context, target, current, options);
+        admission::mutate(&mut attributes).await?;
+        admission::validate(&attributes).await?;
+        if let Some(done) = try_delete(context, target, options, &stored).await? {
+            return Ok(done);
+        }
+    }
+    Err(target.modified())
+}
+
+/// Deletes one object for the server itself: no admission is asked.
+///
+/// # Errors
+/// As [`delete`].
+pub(crate) async fn delete_unasked(
+    context: &Context,
+    target: &Target,
+    options: &DeleteOptions,
+) -> Result<Deleted, Status> {
     for _ in 0..verbs::ATTEMPTS {
         let stored = verbs::stored(&context.state, target)?;
         if let Some(done) = try_delete(context, target, options, &stored).await? {

@@ -105,14 +105,19 @@ async fn write(
             ));
         }
         let mut changed = parent.clone();
-        let path = spec_path(resource);
-        let keys: Vec<&str> = path.iter().map(String::as_str).collect();
-        changed.set(&keys, replicas);
+        set_replicas(resource, &mut changed, &scale);
         Ok(changed)
     })
     .await?;
     let scale = of(resource, &document.value())?;
     Ok(Changed { document: scale.into(), created: false })
+}
+
+/// Sets the replicas that a scale asks for.
+pub(crate) fn set_replicas(resource: &Resource, parent: &mut Value, scale: &Value) {
+    let path = spec_path(resource);
+    let keys: Vec<&str> = path.iter().map(String::as_str).collect();
+    parent.set(&keys, scale.i64_at(&["spec", "replicas"]).unwrap_or_default());
 }
 
 fn spec_path(resource: &Resource) -> Vec<String> {
@@ -127,7 +132,10 @@ fn at<'a>(value: &'a Value, path: &[String]) -> Option<&'a Value> {
 }
 
 /// The scale of an object.
-fn of(resource: &Resource, parent: &Value) -> Result<Value, Status> {
+///
+/// # Errors
+/// 500 if a custom object does not say how many replicas it wants.
+pub(crate) fn of(resource: &Resource, parent: &Value) -> Result<Value, Status> {
     let custom = resource.custom.as_ref().and_then(|custom| custom.scale.as_ref());
     let path = spec_path(resource);
     let replicas = match at(parent, &path).and_then(Value::as_i64) {

@@ -7,13 +7,14 @@ use pilothouse_store::Object;
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::{Status, Value, object};
 
+use crate::admission::{self, Attributes};
 use crate::document::Document;
 use crate::intake::{self, Incoming};
 use crate::options::WriteOptions;
 use crate::state::{Context, Target};
 use crate::verbs::create::{self, Tracking};
-use crate::verbs::{self, Outcome};
-use crate::{admission, allocate, authz, crd, kinds, metadata, present, strategy};
+use crate::verbs::{self, Outcome, scale};
+use crate::{allocate, authz, crd, kinds, metadata, present, strategy};
 
 /// What a change came to.
 #[derive(Debug)]
@@ -136,7 +137,7 @@ async fn try_change(
     target: &Target,
     options: &WriteOptions,
     stored: &Arc<Object>,
-    current: &Value,
+    current: &Arc<Value>,
     mut new: Value,
     tracking: Tracking,
 ) -> Result<Option<Document>, Status> {
@@ -153,16 +154,9 @@ async fn try_change(
             object::uid(current)
         )));
     }
-    metadata::restore(&mut new, current);
-    match target.subresource.as_deref() {
-        None => strategy::prepare_update(resource, &mut new, current),
-        Some("status") => strategy::prepare_status_update(resource, &mut new, current),
-        Some("finalize") => strategy::prepare_finalize(&mut new, current),
-        Some("scale") => strategy::prepare_update(resource, &mut new, current),
-        // Actions change what they are for.
-        Some(_) => {}
-    }
-    new.set(&["metadata", "resourceVersion"], object::resource_version(current));
+    // Webhooks see the document as it came, and what they change is prepared once more.
+    let body = admission::asks_others(context, target).then(|| new.clone());
+    prepare(target, &mut new, current);
     if tracking == Tracking::Update {
         managed::track(
             Some(current),
@@ -171,9 +165,15 @@ async fn try_change(
             &verbs::Writer::of(context, target, options).manager(),
         );
     }
+    if let Some(mut body) = body {
+        metadata::keep_managers(&mut body, new);
+        new = admit(context, target, options, body, current).await?;
+        prepare(target, &mut new, current);
+    } else if admission::sees_updates(target) {
+        new = admit(context, target, options, new, current).await?;
+    }
     if target.subresource.is_none() {
         authz::may_grant(context, resource, &new, Some(current))?;
-        admission::mutate_update(context, target, &mut new, current)?;
     }
     let reserved = allocate::reserve(state, resource, &mut new, Some(current))?;
 
@@ -192,6 +192,7 @@ async fn try_change(
         return Err(target.invalid(&errors));
     }
     kinds::settle(resource, &mut new);
+    new = check(context, target, options, new, current).await?;
     if may_go(resource.is("", "namespaces"), &new) {
         if options.dry_run {
             return Ok(Some(new.into()));
@@ -201,7 +202,7 @@ async fn try_change(
             Outcome::Stale(_) => Ok(None),
         };
     }
-    if new == *current {
+    if new == **current {
         return Ok(Some(new.into()));
     }
     if options.dry_run {
@@ -214,6 +215,63 @@ async fn try_change(
         }
         Outcome::Stale(_) => Ok(None),
     }
+}
+
+/// What the kind, or the subresource, makes of a document that is to take the place of another.
+fn prepare(target: &Target, new: &mut Value, current: &Value) {
+    let resource = &target.resource;
+    metadata::restore(new, current);
+    match target.subresource.as_deref() {
+        None | Some("scale") => strategy::prepare_update(resource, new, current),
+        Some("status") => strategy::prepare_status_update(resource, new, current),
+        Some("finalize") => strategy::prepare_finalize(new, current),
+        // Actions change what they are for.
+        Some(_) => {}
+    }
+    new.set(&["metadata", "resourceVersion"], object::resource_version(current));
+}
+
+/// Lets admission change the new document; of a scale it sees the scale.
+async fn admit(
+    context: &Context,
+    target: &Target,
+    options: &WriteOptions,
+    mut new: Value,
+    current: &Arc<Value>,
+) -> Result<Value, Status> {
+    let resource = &target.resource;
+    if target.subresource.as_deref() == Some("scale") {
+        let (seen, old) = (scale::of(resource, &new)?, scale::of(resource, current)?);
+        let mut attributes = Attributes::update(context, target, seen, Arc::new(old), options);
+        admission::mutate(&mut attributes).await?;
+        scale::set_replicas(resource, &mut new, &attributes.take_object());
+        return Ok(new);
+    }
+    let mut attributes = Attributes::update(context, target, new, current.clone(), options);
+    admission::mutate(&mut attributes).await?;
+    Ok(attributes.take_object())
+}
+
+/// Lets admission refuse the new document as it will be stored.
+async fn check(
+    context: &Context,
+    target: &Target,
+    options: &WriteOptions,
+    new: Value,
+    current: &Arc<Value>,
+) -> Result<Value, Status> {
+    if !admission::sees_updates(target) {
+        return Ok(new);
+    }
+    let resource = &target.resource;
+    if target.subresource.as_deref() == Some("scale") {
+        let (seen, old) = (scale::of(resource, &new)?, scale::of(resource, current)?);
+        admission::validate(&Attributes::update(context, target, seen, Arc::new(old), options)).await?;
+        return Ok(new);
+    }
+    let mut attributes = Attributes::update(context, target, new, current.clone(), options);
+    admission::validate(&attributes).await?;
+    Ok(attributes.take_object())
 }
 
 /// Whether nothing holds an object that is being deleted any more.

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use pilothouse_value::{Status, Value, json, object};
 
+use super::{Attributes, Operation, Plugin};
 use crate::resource;
-use crate::state::{Context, State, Target};
+use crate::state::{State, Target};
 
 /// Where a container finds its service account.
 const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -18,41 +19,46 @@ const ACCOUNT_PATIENCE: Duration = Duration::from_secs(1);
 /// Seconds that a mounted token is asked for; the odd seven tell it from others in audit logs.
 const TOKEN_SECONDS: i64 = 3607;
 
-/// NamespaceLifecycle: objects are made only in namespaces that are there and not on their way out.
-///
-/// # Errors
-/// 404 if the namespace is not there; 403 if it is terminating.
-pub(crate) fn namespace_accepts(state: &State, target: &Target) -> Result<(), Status> {
-    if target.namespace.is_empty() {
-        return Ok(());
-    }
-    let namespaces = resource::key("", "namespaces");
-    let Some(namespace) = state.store.get(&namespaces, "", &target.namespace) else {
-        return Err(Status::not_found("", "namespaces", &target.namespace));
-    };
-    // Reviews are no content: they may be asked in a namespace that goes.
-    if object::deletion_timestamp(namespace.value()).is_none() || !target.resource.has_verb("get") {
-        return Ok(());
-    }
-    let name = &target.namespace;
-    let why = format!("unable to create new content in namespace {name} because it is being terminated");
-    Err(target.forbidden(&why).with_cause(
-        "NamespaceTerminating",
-        format!("namespace {name} is being terminated"),
-        "metadata.namespace",
-    ))
-}
+/// NamespaceLifecycle: objects are made only in namespaces that are there and not on their way out, and some namespaces
+/// are for ever.
+pub(super) struct NamespaceLifecycle;
 
-/// NamespaceLifecycle: some namespaces are for ever.
-///
-/// # Errors
-/// 403 for those.
-pub(crate) fn may_delete(target: &Target) -> Result<(), Status> {
-    let immortal = matches!(target.name.as_str(), "default" | "kube-system" | "kube-public");
-    if target.resource.is("", "namespaces") && immortal {
-        return Err(target.forbidden("this namespace may not be deleted"));
+impl Plugin for NamespaceLifecycle {
+    fn handles(&self, operation: Operation) -> bool {
+        operation != Operation::Connect
     }
-    Ok(())
+
+    fn admit(&self, attributes: &mut Attributes<'_>) -> Result<(), Status> {
+        let resource = attributes.resource();
+        if resource.is("", "namespaces") {
+            let immortal = matches!(attributes.name.as_str(), "default" | "kube-system" | "kube-public");
+            if attributes.operation == Operation::Delete && immortal {
+                return Err(attributes.target.forbidden("this namespace may not be deleted"));
+            }
+            return Ok(());
+        }
+        let name = attributes.namespace();
+        // What the namespace is like is nobody's business who only asks what they may do.
+        let review = resource.is("authorization.k8s.io", "localsubjectaccessreviews");
+        if name.is_empty() || attributes.operation == Operation::Delete || review {
+            return Ok(());
+        }
+        let namespaces = resource::key("", "namespaces");
+        let Some(namespace) = attributes.state().store.get(&namespaces, "", name) else {
+            return Err(Status::not_found("", "namespaces", name));
+        };
+        if attributes.operation != Operation::Create
+            || object::deletion_timestamp(namespace.value()).is_none()
+        {
+            return Ok(());
+        }
+        let why = format!("unable to create new content in namespace {name} because it is being terminated");
+        Err(attributes.forbidden(&why).with_cause(
+            "NamespaceTerminating",
+            format!("namespace {name} is being terminated"),
+            "metadata.namespace",
+        ))
+    }
 }
 
 /// ServiceAccount: a namespace's first pod may come before its default account; this waits a little for it, as upstream
@@ -73,46 +79,27 @@ pub(crate) async fn await_account(state: &State, target: &Target) {
     let _late = tokio::time::timeout(ACCOUNT_PATIENCE, wait).await;
 }
 
-/// Changes a new object before it is validated.
-///
-/// # Errors
-/// 403 if a plugin does not let it in.
-pub(crate) fn mutate_create(context: &Context, target: &Target, value: &mut Value) -> Result<(), Status> {
-    let resource = &target.resource;
-    if !resource.is_built_in() {
-        return Ok(());
-    }
-    match (resource.group.as_str(), resource.plural.as_str()) {
-        ("", "pods") => {
-            service_account(context, target, value)?;
-            priority(&context.state, target, value)?;
-            tolerations(value);
-        }
-        ("", "persistentvolumeclaims") => finalizer(value, "kubernetes.io/pvc-protection"),
-        ("", "persistentvolumes") => finalizer(value, "kubernetes.io/pv-protection"),
-        ("", "namespaces") => {
-            let name = object::name(value).to_owned();
-            value.set(&["metadata", "labels", "kubernetes.io/metadata.name"], name);
-        }
-        _ => {}
-    }
-    Ok(())
-}
+/// StorageObjectInUseProtection: what is in use stays until it no longer is.
+pub(super) struct StorageObjectInUseProtection;
 
-/// Changes an updated object before it is validated.
-///
-/// # Errors
-/// 403 if a plugin does not let the change in.
-pub(crate) fn mutate_update(
-    _context: &Context,
-    target: &Target,
-    value: &mut Value,
-    _old: &Value,
-) -> Result<(), Status> {
-    if target.resource.is("", "namespaces") {
-        value.set(&["metadata", "labels", "kubernetes.io/metadata.name"], target.name.as_str());
+impl Plugin for StorageObjectInUseProtection {
+    fn handles(&self, operation: Operation) -> bool {
+        operation == Operation::Create
     }
-    Ok(())
+
+    fn admit(&self, attributes: &mut Attributes<'_>) -> Result<(), Status> {
+        let own = if attributes.is("", "persistentvolumeclaims") {
+            "kubernetes.io/pvc-protection"
+        } else if attributes.is("", "persistentvolumes") {
+            "kubernetes.io/pv-protection"
+        } else {
+            return Ok(());
+        };
+        if let Some(object) = &mut attributes.object {
+            finalizer(object, own);
+        }
+        Ok(())
+    }
 }
 
 fn finalizer(value: &mut Value, finalizer: &str) {
@@ -125,8 +112,26 @@ fn finalizer(value: &mut Value, finalizer: &str) {
 }
 
 /// ServiceAccount: every pod has an account, and its containers find the account's token.
-fn service_account(context: &Context, target: &Target, pod: &mut Value) -> Result<(), Status> {
-    let state = &context.state;
+pub(super) struct ServiceAccount;
+
+impl Plugin for ServiceAccount {
+    fn handles(&self, operation: Operation) -> bool {
+        operation == Operation::Create
+    }
+
+    fn admit(&self, attributes: &mut Attributes<'_>) -> Result<(), Status> {
+        if !attributes.is("", "pods") {
+            return Ok(());
+        }
+        let mut pod = attributes.take_object();
+        let outcome = service_account(attributes, &mut pod);
+        attributes.object = Some(pod);
+        outcome
+    }
+}
+
+fn service_account(attributes: &Attributes<'_>, pod: &mut Value) -> Result<(), Status> {
+    let (state, target) = (attributes.state(), attributes.target);
     // A mirror pod stands for something that runs already.
     if object::annotation(pod, "kubernetes.io/config.mirror").is_some() {
         return Ok(());
@@ -138,7 +143,7 @@ fn service_account(context: &Context, target: &Target, pod: &mut Value) -> Resul
         if !state.service_accounts.load(Ordering::Relaxed) {
             return Ok(());
         }
-        return Err(target.forbidden(&format!(
+        return Err(attributes.forbidden(&format!(
             "error looking up service account {}/{name}: serviceaccount {} not found",
             target.namespace,
             pilothouse_value::field::quote(&name)
@@ -212,7 +217,26 @@ fn push(value: &mut Value, key: &str, item: Value) {
 }
 
 /// Priority: a pod's class becomes a number.
-fn priority(state: &State, target: &Target, pod: &mut Value) -> Result<(), Status> {
+pub(super) struct Priority;
+
+impl Plugin for Priority {
+    fn handles(&self, operation: Operation) -> bool {
+        operation == Operation::Create
+    }
+
+    fn admit(&self, attributes: &mut Attributes<'_>) -> Result<(), Status> {
+        if !attributes.is("", "pods") {
+            return Ok(());
+        }
+        let mut pod = attributes.take_object();
+        let outcome = priority(attributes, &mut pod);
+        attributes.object = Some(pod);
+        outcome
+    }
+}
+
+fn priority(attributes: &Attributes<'_>, pod: &mut Value) -> Result<(), Status> {
+    let state = attributes.state();
     let class = pod.str_at(&["spec", "priorityClassName"]).unwrap_or_default().to_owned();
     let (value, policy) = match class.as_str() {
         "" => (0, None),
@@ -221,7 +245,7 @@ fn priority(state: &State, target: &Target, pod: &mut Value) -> Result<(), Statu
         name => {
             let key = resource::key("scheduling.k8s.io", "priorityclasses");
             let Some(class) = state.store.get(&key, "", name) else {
-                return Err(target.forbidden(&format!("no PriorityClass with name {name} was found")));
+                return Err(attributes.forbidden(&format!("no PriorityClass with name {name} was found")));
             };
             let class = class.value();
             (
@@ -238,6 +262,23 @@ fn priority(state: &State, target: &Target, pod: &mut Value) -> Result<(), Statu
 }
 
 /// DefaultTolerationSeconds: a pod stays five minutes on a node that is in trouble.
+pub(super) struct DefaultTolerationSeconds;
+
+impl Plugin for DefaultTolerationSeconds {
+    fn handles(&self, operation: Operation) -> bool {
+        operation == Operation::Create
+    }
+
+    fn admit(&self, attributes: &mut Attributes<'_>) -> Result<(), Status> {
+        if attributes.is("", "pods")
+            && let Some(pod) = &mut attributes.object
+        {
+            tolerations(pod);
+        }
+        Ok(())
+    }
+}
+
 fn tolerations(pod: &mut Value) {
     for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
         let tolerated = pod.items_at(&["spec", "tolerations"]).iter().any(|toleration| {
