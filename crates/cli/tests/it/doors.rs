@@ -7,12 +7,13 @@ use std::path::Path;
 /// Each room, and the rooms it may look into.
 const DOORS: &[(&str, &[&str])] = &[
     ("pilothouse-value", &[]),
-    ("pilothouse-schema", &["pilothouse-value"]),
+    ("pilothouse-cel", &["pilothouse-value"]),
+    ("pilothouse-schema", &["pilothouse-value", "pilothouse-cel"]),
     ("pilothouse-merge", &["pilothouse-value", "pilothouse-schema"]),
     ("pilothouse-store", &["pilothouse-value"]),
     (
         "pilothouse-apiserver",
-        &["pilothouse-value", "pilothouse-schema", "pilothouse-merge", "pilothouse-store"],
+        &["pilothouse-value", "pilothouse-cel", "pilothouse-schema", "pilothouse-merge", "pilothouse-store"],
     ),
     (
         "pilothouse-cluster",
@@ -32,6 +33,7 @@ const DOORS: &[(&str, &[&str])] = &[
 const OPERATOR_CRATES: &[&str] = &["kube", "k8s-openapi", "schemars", "kube-runtime"];
 const API_WING: &[&str] = &[
     "pilothouse-value",
+    "pilothouse-cel",
     "pilothouse-schema",
     "pilothouse-merge",
     "pilothouse-store",

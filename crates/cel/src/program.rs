@@ -1,0 +1,68 @@
+//! A compiled expression.
+
+use crate::error::EvalError;
+use crate::estimate::{CostEstimate, SizeEstimator};
+use crate::types::Type;
+use crate::val::Val;
+
+/// Gives the variables of an expression their values.
+pub trait Activation<'a> {
+    /// The value of a variable; `None` if there is none of this name.
+    ///
+    /// # Errors
+    /// When the value cannot be made; it is an error of the expression only where the variable is used.
+    fn resolve(&self, name: &str) -> Option<Result<Val<'a>, EvalError>>;
+}
+
+impl<'a, const N: usize> Activation<'a> for [(&str, Val<'a>); N] {
+    fn resolve(&self, name: &str) -> Option<Result<Val<'a>, EvalError>> {
+        self.iter().find(|(known, _)| *known == name).map(|(_, value)| Ok(value.clone()))
+    }
+}
+
+/// What came out of an evaluation.
+#[derive(Debug)]
+pub struct Evaluation<'a> {
+    /// The value, or why there is none.
+    pub value: Result<Val<'a>, EvalError>,
+    /// What it cost, also when it failed.
+    pub cost: u64,
+}
+
+/// A compiled expression: immutable, to be evaluated any number of times.
+#[derive(Debug)]
+pub struct Program {
+    source: Box<str>,
+    output: Type,
+}
+
+impl Program {
+    pub(crate) fn new(source: &str) -> Self {
+        Self { source: source.into(), output: Type::Dyn }
+    }
+
+    /// The text of the expression.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The type of its value.
+    pub fn output_type(&self) -> &Type {
+        &self.output
+    }
+
+    /// Whether the expression uses the variable of this name.
+    pub fn references(&self, _variable: &str) -> bool {
+        false
+    }
+
+    /// What one evaluation may cost with values of these sizes.
+    pub fn estimate_cost(&self, _sizes: &dyn SizeEstimator) -> CostEstimate {
+        CostEstimate { min: 0, max: u64::MAX }
+    }
+
+    /// Evaluates the expression; stops when the cost exceeds the limit.
+    pub fn eval<'a>(&self, _variables: &dyn Activation<'a>, _cost_limit: Option<u64>) -> Evaluation<'a> {
+        Evaluation { value: Err(EvalError::new("expressions cannot be evaluated yet")), cost: 0 }
+    }
+}

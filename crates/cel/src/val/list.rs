@@ -1,0 +1,122 @@
+//! Lists: of a document, or made by an expression.
+
+use std::sync::Arc;
+
+use pilothouse_value::Value;
+
+use super::{Val, view};
+use crate::decl::{DeclType, ListDecl, ListKind};
+use crate::error::EvalError;
+
+/// A list. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct ListVal<'a>(Repr<'a>);
+
+#[derive(Clone, Debug)]
+enum Repr<'a> {
+    /// Of a document; without a declaration the items are read as they come.
+    View(&'a [Value], Option<&'a ListDecl>),
+    /// Made by an expression; the kind is that of the list of a document it was made of.
+    Owned(Arc<Vec<Val<'a>>>, Option<&'a ListKind>),
+}
+
+impl<'a> ListVal<'a> {
+    pub(super) fn dynamic(items: &'a [Value]) -> Self {
+        Self(Repr::View(items, None))
+    }
+
+    pub(super) fn view(items: &'a [Value], decl: &'a ListDecl) -> Self {
+        Self(Repr::View(items, Some(decl)))
+    }
+
+    pub(crate) fn owned(items: Vec<Val<'a>>) -> Self {
+        Self(Repr::Owned(Arc::new(items), None))
+    }
+
+    /// The number of items.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Repr::View(items, _) => items.len(),
+            Repr::Owned(items, _) => items.len(),
+        }
+    }
+
+    /// Whether there is no item.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One item.
+    ///
+    /// # Errors
+    /// When the item of the document is not of its declared type.
+    pub fn get(&self, at: usize) -> Option<Result<Val<'a>, EvalError>> {
+        match &self.0 {
+            Repr::View(items, Some(decl)) => items.get(at).map(|item| view::view(item, &decl.items)),
+            Repr::View(items, None) => items.get(at).map(|item| Ok(view::dynamic(item))),
+            Repr::Owned(items, _) => items.get(at).cloned().map(Ok),
+        }
+    }
+
+    /// All items in order; an error where an item is not of its declared type.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Result<Val<'a>, EvalError>> + '_ {
+        (0..self.len()).map(|at| self.get(at).unwrap_or(Ok(Val::Null)))
+    }
+
+    /// All items as values.
+    pub(crate) fn to_vec(&self) -> Result<Vec<Val<'a>>, EvalError> {
+        match &self.0 {
+            Repr::Owned(items, _) => Ok(items.to_vec()),
+            Repr::View(..) => self.iter().collect(),
+        }
+    }
+
+    /// The items of the document, the type of each and what equality means, if it is a list of a document.
+    pub(super) fn document(&self) -> Option<(&'a [Value], Option<&'a DeclType>, Option<&'a ListKind>)> {
+        match &self.0 {
+            Repr::View(items, decl) => {
+                Some((items, decl.map(|decl| &decl.items), decl.map(|decl| &decl.kind)))
+            }
+            Repr::Owned(..) => None,
+        }
+    }
+
+    /// What equality and `+` mean, if it is or was made of a list of a document that says so.
+    pub(super) fn kind(&self) -> Option<&'a ListKind> {
+        match &self.0 {
+            Repr::View(_, decl) => decl.map(|decl| &decl.kind),
+            Repr::Owned(_, kind) => *kind,
+        }
+    }
+
+    pub(super) fn with_kind(self, kind: &'a ListKind) -> Self {
+        match self.0 {
+            Repr::Owned(items, _) => Self(Repr::Owned(items, Some(kind))),
+            view => Self(view),
+        }
+    }
+
+    /// Appends without copying when nobody else has the list.
+    pub(crate) fn push(self, item: Val<'a>) -> Result<Self, EvalError> {
+        let mut items = self.into_owned()?;
+        Arc::make_mut(&mut items).push(item);
+        Ok(Self(Repr::Owned(items, None)))
+    }
+
+    /// Appends all items of another list, without copying the first when nobody else has it.
+    pub(super) fn extend(self, other: &Self) -> Result<Self, EvalError> {
+        let mut items = self.into_owned()?;
+        let list = Arc::make_mut(&mut items);
+        for item in other.iter() {
+            list.push(item?);
+        }
+        Ok(Self(Repr::Owned(items, None)))
+    }
+
+    fn into_owned(self) -> Result<Arc<Vec<Val<'a>>>, EvalError> {
+        match self.0 {
+            Repr::Owned(items, _) => Ok(items),
+            Repr::View(..) => Ok(Arc::new(self.to_vec()?)),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Maps: objects and maps of a document, or maps made by an expression.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use pilothouse_value::{Map, Value};
+
+use super::{Text, Val, view};
+use crate::decl::{DeclType, ObjectType};
+use crate::error::EvalError;
+use crate::escape::{escape, unescape};
+
+/// A map or an object. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct MapVal<'a>(pub(super) Repr<'a>);
+
+#[derive(Clone, Debug)]
+pub(super) enum Repr<'a> {
+    Dynamic(&'a Map),
+    /// `additionalProperties` of this type.
+    Map(&'a Map, &'a DeclType),
+    Object(&'a Map, &'a ObjectType),
+    Owned(Arc<Owned<'a>>),
+}
+
+/// Entries in the order in which they were added.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Owned<'a> {
+    pub(super) entries: Vec<(Val<'a>, Val<'a>)>,
+    index: HashMap<Key, usize>,
+}
+
+/// A key of a map: numbers that are equal are the same key, whatever their types.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Key {
+    Bool(bool),
+    Int(i64),
+    /// Beyond what an `Int` holds.
+    Large(u64),
+    String(Arc<str>),
+}
+
+impl Key {
+    /// The key that this value is, if it can be one.
+    pub(crate) fn of(value: &Val<'_>) -> Option<Self> {
+        Some(match value {
+            Val::Bool(value) => Self::Bool(*value),
+            Val::Int(value) => Self::Int(*value),
+            Val::Uint(value) => i64::try_from(*value).map_or(Self::Large(*value), Self::Int),
+            Val::Double(value) if value.fract() == 0.0 => {
+                if *value >= -(2f64.powi(63)) && *value < 2f64.powi(63) {
+                    Self::Int(*value as i64)
+                } else if *value > 0.0 && *value < 2f64.powi(64) {
+                    Self::Large(*value as u64)
+                } else {
+                    return None;
+                }
+            }
+            Val::String(Text::Borrowed(text)) => Self::String((*text).into()),
+            Val::String(Text::Shared(text)) => Self::String(Arc::clone(text)),
+            _ => return None,
+        })
+    }
+}
+
+/// Collects the entries of a new map.
+#[derive(Debug, Default)]
+pub(crate) struct MapBuilder<'a>(Owned<'a>);
+
+impl<'a> MapBuilder<'a> {
+    /// Goes on with the entries of a map, without copying when nobody else has it.
+    pub(crate) fn from_map(map: MapVal<'a>) -> Result<Self, EvalError> {
+        if let Repr::Owned(owned) = map.0 {
+            return Ok(Self(Arc::unwrap_or_clone(owned)));
+        }
+        let mut builder = Self::default();
+        for key in map.keys() {
+            let value = map.find(&key).unwrap_or(Ok(Val::Null))?;
+            builder.insert(key, value)?;
+        }
+        Ok(builder)
+    }
+
+    /// Adds an entry; false if the key is there already.
+    ///
+    /// # Errors
+    /// When a value of this type cannot be a key.
+    pub(crate) fn insert(&mut self, key: Val<'a>, value: Val<'a>) -> Result<bool, EvalError> {
+        let known = match &key {
+            Val::Double(_) => None,
+            key => Key::of(key),
+        };
+        let known =
+            known.ok_or_else(|| EvalError::new(format!("unsupported key type: {}", key.type_name())))?;
+        if self.0.index.contains_key(&known) {
+            return Ok(false);
+        }
+        self.0.index.insert(known, self.0.entries.len());
+        self.0.entries.push((key, value));
+        Ok(true)
+    }
+
+    pub(crate) fn build(self) -> MapVal<'a> {
+        MapVal(Repr::Owned(Arc::new(self.0)))
+    }
+}
+
+impl<'a> MapVal<'a> {
+    pub(super) const fn dynamic(map: &'a Map) -> Self {
+        Self(Repr::Dynamic(map))
+    }
+
+    pub(super) const fn of_map(map: &'a Map, values: &'a DeclType) -> Self {
+        Self(Repr::Map(map, values))
+    }
+
+    pub(super) fn of_object(map: &'a Map, object: &'a ObjectType) -> Self {
+        Self(Repr::Object(map, object))
+    }
+
+    /// The number of entries; of an object, the number of properties, also those that expressions do not see.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Repr::Dynamic(map) | Repr::Map(map, _) | Repr::Object(map, _) => map.len(),
+            Repr::Owned(owned) => owned.entries.len(),
+        }
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value of a key that is a string; of an object the key is an escaped name.
+    ///
+    /// # Errors
+    /// When the value is not of its declared type.
+    pub fn get(&self, key: &str) -> Option<Result<Val<'a>, EvalError>> {
+        match &self.0 {
+            Repr::Dynamic(map) => map.get(key).map(|value| Ok(view::dynamic(value))),
+            Repr::Map(map, values) => map.get(key).map(|value| view::view(value, values)),
+            Repr::Object(map, object) => {
+                let name = unescape(key)?;
+                // A property that is null is as good as missing.
+                let value = map.get(&name).filter(|value| !value.is_null())?;
+                Some(view::view(value, object.property(&name)?.ty()))
+            }
+            Repr::Owned(owned) => {
+                let at = owned.index.get(&Key::String(key.into()))?;
+                owned.entries.get(*at).map(|(_, value)| Ok(value.clone()))
+            }
+        }
+    }
+
+    /// The value of any key.
+    pub(crate) fn find(&self, key: &Val<'_>) -> Option<Result<Val<'a>, EvalError>> {
+        match (&self.0, key) {
+            (Repr::Owned(owned), key) => {
+                let at = owned.index.get(&Key::of(key)?)?;
+                owned.entries.get(*at).map(|(_, value)| Ok(value.clone()))
+            }
+            (_, Val::String(key)) => self.get(key),
+            // Looking up anything but a string in what has only strings is a mistake, not an absence.
+            (Repr::Dynamic(_), _) => None,
+            _ => Some(Err(EvalError::no_such_overload())),
+        }
+    }
+
+    /// All keys.
+    pub fn keys(&self) -> Vec<Val<'a>> {
+        match &self.0 {
+            Repr::Dynamic(map) | Repr::Map(map, _) => {
+                map.keys().map(|key| Val::String(Text::Borrowed(key))).collect()
+            }
+            Repr::Object(map, object) => {
+                let known = map.keys().filter(|key| object.property(key).is_some());
+                known.map(|key| escape(key).map_or_else(|| Val::text(key), |key| Val::text(&*key))).collect()
+            }
+            Repr::Owned(owned) => owned.entries.iter().map(|(key, _)| key.clone()).collect(),
+        }
+    }
+
+    /// The document behind the map, if it comes from one.
+    pub(super) fn document(&self) -> Option<&'a Map> {
+        match &self.0 {
+            Repr::Dynamic(map) | Repr::Map(map, _) | Repr::Object(map, _) => Some(map),
+            Repr::Owned(_) => None,
+        }
+    }
+
+    /// Whether it is of a document with a declared type.
+    pub(super) const fn is_declared(&self) -> bool {
+        matches!(self.0, Repr::Map(..) | Repr::Object(..))
+    }
+
+    /// Whether a property has a declared type; everything has in a map.
+    pub(super) fn declares(&self, property: &str) -> bool {
+        if let Repr::Object(_, object) = &self.0 { object.property(property).is_some() } else { true }
+    }
+}
+
+/// A document as it stands, for lists that compare what has no schema.
+pub(super) fn same_document(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        // Go's semantic equality does not tell an absent list or map from an empty one.
+        (Value::Null, Value::Array(items)) | (Value::Array(items), Value::Null) => items.is_empty(),
+        (Value::Null, Value::Object(map)) | (Value::Object(map), Value::Null) => map.is_empty(),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_document(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same_document(a, b)))
+        }
+        (a, b) => a == b,
+    }
+}

@@ -1,0 +1,3 @@
+//! Behaviour of the language through its public door.
+
+mod contract;
