@@ -50,6 +50,7 @@ pub mod tokens;
 pub mod user;
 mod verbs;
 mod warning;
+mod webhook;
 
 pub use body::Body;
 pub use client::{Client, List, Patch, WatchEvent, WatchStream};
@@ -64,3 +65,4 @@ pub use service::LocalService;
 pub use state::Authorization;
 pub use user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User};
 pub use verbs::watch::WatchEventKind;
+pub use webhook::ServiceResolver;

@@ -23,6 +23,7 @@ use crate::registry::Registry;
 use crate::service::LocalService;
 use crate::state::{Authorization, State};
 use crate::user::User;
+use crate::webhook::{Hooks, ServiceResolver};
 
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]
@@ -139,6 +140,8 @@ impl Builder {
             authorization: self.authorization,
             service_accounts: AtomicBool::new(self.service_accounts),
             kubelet: RwLock::new(None),
+            hooks: Hooks::default(),
+            service_resolver: RwLock::new(None),
             definitions: Mutex::new(()),
             allocations: Mutex::new(Allocations::new(self.service_network.0, self.service_network.1)),
             shutdown: shutdown.clone(),
@@ -193,6 +196,12 @@ impl Server {
     /// Registers who runs pods: logs, exec, attach and port-forward are asked of it.
     pub fn set_kubelet(&self, kubelet: Arc<dyn Kubelet>) {
         *self.state.kubelet.write() = Some(kubelet);
+    }
+
+    /// Registers who says where the Services that webhook configurations name are reached. Without one, or where it does not
+    /// know, the ready endpoints of the Service are asked, or else its cluster IP.
+    pub fn set_service_resolver(&self, resolver: Arc<dyn ServiceResolver>) {
+        *self.state.service_resolver.write() = Some(resolver);
     }
 
     /// From now on a pod is refused when its service account is not there. Whoever makes accounts turns it on.

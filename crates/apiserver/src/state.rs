@@ -15,6 +15,7 @@ use crate::rbac::Authorizer;
 use crate::registry::Registry;
 use crate::resource::Resource;
 use crate::user::User;
+use crate::webhook::{Hooks, ServiceResolver};
 
 /// Who may do what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +38,10 @@ pub(crate) struct State {
     /// Whether a pod needs its service account to be there.
     pub(crate) service_accounts: AtomicBool,
     pub(crate) kubelet: RwLock<Option<Arc<dyn Kubelet>>>,
+    /// The places that webhooks are served at, with their open connections.
+    pub(crate) hooks: Hooks,
+    /// Says where Services of webhooks are reached, before the cluster is asked.
+    pub(crate) service_resolver: RwLock<Option<Arc<dyn ServiceResolver>>>,
     /// Held while definitions are written, so that no two decide on names at once.
     pub(crate) definitions: Mutex<()>,
     pub(crate) allocations: Mutex<Allocations>,

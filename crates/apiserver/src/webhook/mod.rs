@@ -1,0 +1,147 @@
+//! Calls to webhooks: HTTPS `POST`s of a JSON document to where a `clientConfig` says, for admission and for conversion.
+//!
+//! [`Hook`] is one such place; [`Hooks`] keeps them, with their open connections, for as long as configurations name them.
+//! What goes wrong is told in the words of Go's HTTP client and of client-go, which is what users of Kubernetes look for.
+
+mod answer;
+mod connection;
+mod resolve;
+mod trust;
+mod url;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use pilothouse_value::Value;
+use tokio::time::Instant;
+
+use crate::state::State;
+
+pub use resolve::ServiceResolver;
+
+/// Places that are kept; as many as upstream keeps clients.
+const KEPT: usize = 200;
+/// How often a server that asks to be asked again is.
+const RETRIES: usize = 10;
+/// The longest that a server may ask to wait before it is asked again.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// Why a webhook gave no answer, as the client of the request is told.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{0}")]
+pub(crate) struct CallError(pub(crate) String);
+
+/// A place that webhooks are served at.
+#[derive(Debug)]
+pub(crate) struct Hook {
+    address: url::Address,
+    pool: connection::Pool,
+}
+
+/// The places that configurations name, by what they say of them.
+#[derive(Debug, Default)]
+pub(crate) struct Hooks {
+    known: Mutex<HashMap<String, Arc<Hook>>>,
+}
+
+impl Hooks {
+    /// The place that a `clientConfig` names.
+    ///
+    /// # Errors
+    /// If it names none, or its CA bundle holds no certificate.
+    pub(crate) fn get(&self, client_config: &Value) -> Result<Arc<Hook>, CallError> {
+        let key = client_config.to_json();
+        if let Some(hook) = self.known.lock().get(&key) {
+            return Ok(hook.clone());
+        }
+        let address = url::Address::of(client_config)?;
+        let tls = trust::client_config(client_config.str_at(&["caBundle"]).unwrap_or_default())?;
+        let hook = Arc::new(Hook { address, pool: connection::Pool::new(tls) });
+        let mut known = self.known.lock();
+        if known.len() >= KEPT {
+            known.clear();
+        }
+        known.insert(key, hook.clone());
+        Ok(hook)
+    }
+}
+
+impl Hook {
+    /// Sends a JSON document and returns the body of the answer.
+    ///
+    /// # Errors
+    /// If there is no answer in time, or one that is not 2xx.
+    pub(crate) async fn call(
+        &self,
+        state: &State,
+        body: Bytes,
+        timeout: Duration,
+    ) -> Result<Bytes, CallError> {
+        let deadline = Instant::now() + timeout;
+        // The server is told how long it has, in whole seconds.
+        let seconds = timeout.as_secs() + u64::from(timeout.subsec_nanos() > 0);
+        let target = format!("{}?timeout={}", self.address.path, go_seconds(seconds));
+        let url = format!("https://{}{target}", self.address.host);
+        let mut retries = 0;
+        loop {
+            let sent = self.send(state, &target, body.clone());
+            let answer = match tokio::time::timeout_at(deadline, sent).await {
+                Ok(Ok(answer)) => answer,
+                Ok(Err(error)) => return Err(error.told(&url)),
+                Err(_elapsed) => return Err(connection::Trouble::Deadline.told(&url)),
+            };
+            match answer.retry_after().filter(|wait| *wait <= LONGEST_WAIT) {
+                Some(wait) if retries < RETRIES && Instant::now() + wait < deadline => {
+                    retries += 1;
+                    tokio::time::sleep(wait).await;
+                }
+                _ => return answer.into_body(),
+            }
+        }
+    }
+
+    async fn send(
+        &self,
+        state: &State,
+        target: &str,
+        body: Bytes,
+    ) -> Result<answer::Answer, connection::Trouble> {
+        let request = || connection::request(&self.address.host, target, body.clone());
+        // A server closes connections that nobody used for a while; that is no failure of the call.
+        while let Some(open) = self.pool.take() {
+            match open.exchange(request()?).await {
+                Ok((answer, open)) => {
+                    self.pool.give_back(open);
+                    return Ok(answer);
+                }
+                Err(connection::Trouble::Closed) => {}
+                Err(trouble) => return Err(trouble),
+            }
+        }
+        let endpoints = resolve::endpoints(state, &self.address).await?;
+        let open = self.pool.open(&endpoints, &self.address.server_name).await?;
+        let (answer, open) = open.exchange(request()?).await?;
+        self.pool.give_back(open);
+        Ok(answer)
+    }
+}
+
+/// Whole seconds as Go prints a duration: `10s`, `1m30s`.
+fn go_seconds(seconds: u64) -> String {
+    match (seconds / 60, seconds % 60) {
+        (0, seconds) => format!("{seconds}s"),
+        (minutes, seconds) => format!("{minutes}m{seconds}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn seconds_are_printed_as_go_does() {
+        assert_eq!(super::go_seconds(10), "10s");
+        assert_eq!(super::go_seconds(60), "1m0s");
+    }
+}
