@@ -54,21 +54,18 @@ pub(crate) fn check_embedded(resource: &Resource, value: &Value) -> Result<(), S
     })
 }
 
-/// Makes an object what it will be when it is read back: without what the stored version does not know, and with the
-/// defaults of a status that the client could not set.
+/// Brings an object that was found right into its canonical form.
 pub(crate) fn settle(resource: &Resource, value: &mut Value) {
     label_namespace(resource, value);
-    let Some(custom) = &resource.custom else { return };
-    if let Some(storage) = custom.storage_schema() {
-        schema::prune(storage, value);
-    }
-    schema::default(resource.schema(), value);
 }
 
 /// A namespace can be selected by a label that says its name.
 fn label_namespace(resource: &Resource, value: &mut Value) {
+    if !resource.is("", "namespaces") {
+        return;
+    }
     let name = object::name(value).to_owned();
-    if resource.is("", "namespaces") && !name.is_empty() {
+    if !name.is_empty() {
         value.set(&["metadata", "labels", "kubernetes.io/metadata.name"], name);
     }
 }

@@ -128,7 +128,8 @@ pub(crate) fn labels(labels: Option<&Map>, path: &Path, errors: &mut Vec<field::
     }
 }
 
-fn annotations(annotations: Option<&Map>, path: &Path, errors: &mut Vec<field::Error>) {
+/// Checks a map of annotations.
+pub(crate) fn annotations(annotations: Option<&Map>, path: &Path, errors: &mut Vec<field::Error>) {
     let mut size = 0;
     for (key, value) in annotations.into_iter().flat_map(|map| map.iter()) {
         for complaint in names::qualified_name(&key.to_lowercase()) {

@@ -1,13 +1,14 @@
 //! From what is stored to what a version shows, and back.
 //!
-//! All versions of a resource share one set of stored objects. Where their fields are the same, only `apiVersion` differs;
-//! the two faces of events are the exception.
+//! All versions of a resource share one set of stored objects. Versions of built-in kinds have the same fields, so only
+//! `apiVersion` differs; the two faces of events are the exception. Custom resources are converted as their definition says.
 
 use std::sync::Arc;
 
 use pilothouse_store::Object;
 use pilothouse_value::{Gvk, Map, Status, Value, object};
 
+use crate::crd::{Custom, convert};
 use crate::document::Document;
 use crate::kinds;
 use crate::resource::Resource;
@@ -16,12 +17,89 @@ use crate::state::State;
 /// An object as this resource shows it.
 ///
 /// # Errors
-/// 501 if showing it needs a conversion webhook.
+/// 500 if it cannot be converted to this version.
 pub(crate) async fn present(
-    _state: &State,
+    state: &Arc<State>,
     resource: &Resource,
     stored: &Arc<Object>,
 ) -> Result<Document, Status> {
+    let custom = match at_once(resource, stored) {
+        Ok(document) => return Ok(document),
+        Err(custom) => custom,
+    };
+    let shown = custom.shown();
+    // A webhook is asked anew: what it says may have changed. What this server does itself has not.
+    if !custom.definition.webhook
+        && let Some(value) = shown.and_then(|shown| shown.get(stored))
+    {
+        return Ok(Document::Made(value));
+    }
+    let value = show(state, custom, stored).await?;
+    if let Some(shown) = shown {
+        shown.keep(stored, &value);
+    }
+    Ok(Document::Made(value))
+}
+
+/// An object as this resource shows it, for a watch: the same for everyone who watches.
+///
+/// # Errors
+/// As [`present`].
+pub(crate) async fn present_shared(
+    state: &Arc<State>,
+    resource: &Resource,
+    stored: &Arc<Object>,
+) -> Result<Document, Status> {
+    let custom = match at_once(resource, stored) {
+        Ok(document) => return Ok(document),
+        Err(custom) => custom,
+    };
+    let value = match custom.shown() {
+        Some(shown) => shown.get_or_make(stored, || show(state, custom, stored)).await?,
+        None => show(state, custom, stored).await?,
+    };
+    Ok(Document::Made(value))
+}
+
+/// Objects as this resource shows them, in their order. What must be converted is converted together.
+///
+/// # Errors
+/// As [`present`].
+pub(crate) async fn present_all(
+    state: &Arc<State>,
+    resource: &Resource,
+    stored: &[Arc<Object>],
+) -> Result<Vec<Document>, Status> {
+    let mut documents: Vec<Option<Document>> = Vec::with_capacity(stored.len());
+    let mut missing = Vec::new();
+    for object in stored {
+        documents.push(match at_once(resource, object) {
+            Ok(document) => Some(document),
+            Err(custom) => match custom.shown().and_then(|shown| shown.get(object)) {
+                Some(value) => Some(Document::Made(value)),
+                None => {
+                    missing.push(object.clone());
+                    None
+                }
+            },
+        });
+    }
+    if let Some(custom) = resource.custom.as_ref().filter(|_| !missing.is_empty())
+        && let Some(version) = custom.served()
+    {
+        let values = convert::show(state, &custom.definition, version, &missing).await?;
+        let places = documents.iter_mut().filter(|document| document.is_none());
+        for ((place, object), value) in places.zip(&missing).zip(values) {
+            let value = Arc::new(value);
+            version.shown.keep(object, &value);
+            *place = Some(Document::Made(value));
+        }
+    }
+    Ok(documents.into_iter().flatten().collect())
+}
+
+/// What can be said without a look at the schema: a built-in object, or one that is stored as it is shown.
+fn at_once<'a>(resource: &'a Resource, stored: &Arc<Object>) -> Result<Document, &'a Custom> {
     let same_version = stored.bytes().starts_with(resource.prefix().as_bytes());
     let Some(custom) = &resource.custom else {
         return Ok(if same_version {
@@ -30,33 +108,37 @@ pub(crate) async fn present(
             Document::Made(Arc::new(convert_built_in(resource, stored.value())))
         });
     };
-    if same_version && !custom.one_of_many && stored.revision() >= custom.valid_from {
+    if same_version && stored.revision() >= custom.definition.valid_from && !custom.defaults_on_read() {
         return Ok(Document::Stored(stored.clone()));
     }
-    if !same_version && custom.webhook {
-        return Err(no_webhooks(resource));
-    }
-    let mut value = Value::clone(stored.value());
-    value.set(&["apiVersion"], resource.api_version());
-    // The schema may have changed, or be another version's, since the object was written.
-    kinds::prune(resource, &mut value);
-    kinds::default(resource, &mut value);
-    Ok(Document::Made(Arc::new(value)))
+    Err(custom)
+}
+
+async fn show(state: &Arc<State>, custom: &Custom, stored: &Arc<Object>) -> Result<Arc<Value>, Status> {
+    let Some(version) = custom.served() else { return Ok(stored.value().clone()) };
+    let shown = convert::show(state, &custom.definition, version, std::slice::from_ref(stored)).await?;
+    Ok(shown.into_iter().next().map_or_else(|| stored.value().clone(), Arc::new))
 }
 
 /// Turns an object of this resource's version into the form that is stored.
 ///
 /// # Errors
-/// 501 if that needs a conversion webhook.
-pub(crate) async fn to_storage(_state: &State, resource: &Resource, value: &mut Value) -> Result<(), Status> {
+/// 500 if it cannot be converted to the stored version.
+pub(crate) async fn to_storage(
+    state: &Arc<State>,
+    resource: &Resource,
+    value: &mut Value,
+) -> Result<(), Status> {
     match &resource.custom {
-        Some(custom) if custom.storage_api_version != resource.api_version() => {
-            if custom.webhook {
-                return Err(no_webhooks(resource));
+        Some(custom) => {
+            if let Some(storage) = custom.definition.storage()
+                && object::api_version(value) != storage.api_version
+            {
+                let taken = std::mem::take(value);
+                let converted = convert::convert(state, &custom.definition, vec![taken], storage).await?;
+                *value = converted.into_iter().next().unwrap_or_default();
             }
-            value.set(&["apiVersion"], custom.storage_api_version.as_str());
         }
-        Some(_) => {}
         None if resource.group == "events.k8s.io" => {
             *value = event_to_core(value);
             kinds::read(&Gvk::new("", "v1", "Event"), value)?;
@@ -66,13 +148,40 @@ pub(crate) async fn to_storage(_state: &State, resource: &Resource, value: &mut 
     Ok(())
 }
 
-fn no_webhooks(resource: &Resource) -> Status {
-    Status::not_implemented(format!(
-        "conversion webhooks are not served yet, and {} {} has another version than the stored object; \
-         hint: ask for the storage version, or define spec.conversion.strategy None",
-        resource.api_version(),
-        resource.kind
-    ))
+/// What a write that is only tried would come to: the object as it would be read back.
+///
+/// # Errors
+/// 500 if it cannot be converted to the stored version and back.
+pub(crate) async fn rehearse(
+    state: &Arc<State>,
+    resource: &Resource,
+    mut value: Value,
+) -> Result<Document, Status> {
+    let Some(custom) = &resource.custom else { return Ok(value.into()) };
+    let Some(version) = custom.served() else { return Ok(value.into()) };
+    to_storage(state, resource, &mut value).await?;
+    let shown = convert::read(state, &custom.definition, version, value).await?;
+    Ok(shown.into())
+}
+
+/// Whether a write would store what is stored already. An object that is stored in an older version, or without the
+/// defaults of today, is written again although its client sees no difference.
+///
+/// # Errors
+/// 500 if it cannot be converted to the stored version.
+pub(crate) async fn is_stored(
+    state: &Arc<State>,
+    resource: &Resource,
+    stored: &Object,
+    (current, new): (&Value, &Value),
+) -> Result<bool, Status> {
+    let Some(custom) = &resource.custom else { return Ok(new == current) };
+    if new != current && !custom.definition.has_many_versions() {
+        return Ok(false);
+    }
+    let mut value = new.clone();
+    to_storage(state, resource, &mut value).await?;
+    Ok(value == **stored.value())
 }
 
 fn convert_built_in(resource: &Resource, stored: &Value) -> Value {

@@ -13,6 +13,11 @@ pub fn default(schema: &Schema, value: &mut Value) {
     fill(schema, value);
 }
 
+/// Removes each null that is no value where it stands and that no default would replace.
+pub fn drop_nulls(schema: &Schema, value: &mut Value) {
+    remove_nulls(Some(schema), value);
+}
+
 fn remove_nulls(schema: Option<&Schema>, value: &mut Value) {
     match value {
         Value::Object(fields) => fields.retain(|key, value| {

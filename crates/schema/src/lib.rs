@@ -18,7 +18,7 @@ pub mod structural;
 pub mod table;
 mod validate;
 
-pub use default::default;
+pub use default::{default, drop_nulls};
 pub use object_meta::check_embedded;
 pub use prune::prune;
 pub use validate::validate;

@@ -428,6 +428,22 @@ impl Schema {
         self.constraints.as_deref().unwrap_or_else(|| &UNCONSTRAINED)
     }
 
+    /// Whether anything in this tree has a default. Built-in types that are named are not entered.
+    pub fn has_defaults(&self) -> bool {
+        let inline = |child: &Child| match child {
+            Child::Inline(schema) => schema.has_defaults(),
+            Child::Named { .. } => false,
+        };
+        let additional = match &self.additional {
+            Some(Additional::Schema(child)) => inline(child),
+            _ => false,
+        };
+        self.default.is_some()
+            || additional
+            || self.items.as_ref().is_some_and(inline)
+            || self.properties.iter().any(|(_, child)| inline(child))
+    }
+
     /// How many CEL rules stand in this tree. Built-in types that are named are not entered.
     pub fn count_rules(&self) -> usize {
         let constraints = self.constraints();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use parking_lot::MutexGuard;
 use pilothouse_merge::managed::{self, Manager};
-use pilothouse_schema::crd::{Approval, approval, is_protected_group, storage_version};
+use pilothouse_schema::crd::{Approval, approval, is_protected_group};
 use pilothouse_store::{Change, Object};
 use pilothouse_value::{Value, object, parse};
 
@@ -31,20 +31,6 @@ pub(crate) fn lock<'a>(state: &'a State, resource: &Resource) -> Option<MutexGua
 pub(crate) fn warn(context: &Context, resource: &Resource, definition: &Value) {
     if resource.is(crd::GROUP, crd::PLURAL) {
         pilothouse_schema::crd::warnings(definition).into_iter().for_each(|warning| context.warn(warning));
-    }
-}
-
-/// A version that becomes the storage version is one that objects may be stored in.
-pub(crate) fn prepare_update(definition: &mut Value, _old: &Value) {
-    let Some(storage) = storage_version(definition).map(str::to_owned) else { return };
-    let stored = definition.entry(&["status", "storedVersions"]);
-    if stored.as_array().is_none() {
-        *stored = Value::Array(Vec::new());
-    }
-    if let Some(list) = stored.as_array_mut()
-        && !list.iter().any(|version| version.as_str() == Some(storage.as_str()))
-    {
-        list.push(storage.into());
     }
 }
 
@@ -180,12 +166,7 @@ fn change(state: &State, name: &str, mut make: impl FnMut(&mut Value) -> bool) -
 /// Serves what a definition defines.
 fn serve(state: &State, name: &str, definition: &Arc<Object>) {
     let before = state.registry.table().defined_by(name);
-    // Objects that were stored under the same schemas need not be looked at again.
-    let valid_from = match &before {
-        Some(custom) if custom.same_versions(definition) => custom.valid_from,
-        _ => definition.revision(),
-    };
-    state.registry.replace(name, crd::resources(definition, valid_from));
+    state.registry.replace(name, crd::resources(definition, before.as_deref(), definition.revision()));
     let group = definition.value().str_at(&["spec", "group"]).unwrap_or_default().to_owned();
     announce(state, &group);
 }
@@ -232,7 +213,7 @@ pub(crate) fn serve_all(state: &Arc<State>) {
     let _definitions = state.definitions.lock();
     for entry in state.store.snapshot().list(&definitions_key(), None, None) {
         // The history of the objects is not known: none is taken to be of the present schema.
-        state.registry.replace(&entry.name, crd::resources(&entry.object, state.store.revision() + 1));
+        state.registry.replace(&entry.name, crd::resources(&entry.object, None, state.store.revision() + 1));
         if object::deletion_timestamp(entry.object.value()).is_some() {
             spawn_cleanup(state, &entry.name);
         }

@@ -1,18 +1,25 @@
 //! CustomResourceDefinitions: what makes a document in the store a resource that is served.
 //!
-//! This module owns the way from a definition to the resources it defines; [`names`] decides who gets which name, and
-//! [`lifecycle`] runs when a definition is written or deleted.
+//! This module owns the way from a definition to the resources it defines; [`definition`] is what their versions share,
+//! [`convert`] the way of an object between versions, [`names`] decides who gets which name, and [`lifecycle`] runs when a
+//! definition is written or deleted.
 
 use std::sync::{Arc, OnceLock};
 
-use pilothouse_schema::{Schema, structural};
+use pilothouse_schema::Schema;
 use pilothouse_store::Object;
 use pilothouse_value::{Value, object};
 
 use crate::resource::{self, Resource, Rules, Subresource};
+use definition::{Definition, Version};
+use shown::Shown;
 
+pub(crate) mod convert;
+pub(crate) mod definition;
 pub(crate) mod lifecycle;
 pub(crate) mod names;
+mod review;
+mod shown;
 
 /// The group of the definitions themselves.
 pub(crate) const GROUP: &str = "apiextensions.k8s.io";
@@ -21,26 +28,16 @@ pub(crate) const PLURAL: &str = "customresourcedefinitions";
 /// The finalizer that holds a definition until its objects are gone.
 pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
-/// What a custom resource needs to know of its definition.
+/// What a version of a custom resource needs to know of its definition.
 #[derive(Debug)]
 pub(crate) struct Custom {
-    /// The definition as it was when this was made.
-    object: Arc<Object>,
+    /// What all versions share.
+    pub(crate) definition: Arc<Definition>,
     /// The version's place in `spec.versions`.
     index: usize,
-    schema: OnceLock<Arc<Schema>>,
-    /// The schema of the version that objects are stored in, if that is another one.
-    storage_schema: OnceLock<Option<Arc<Schema>>>,
-    /// The `apiVersion` that objects are stored with.
-    pub(crate) storage_api_version: String,
-    /// Objects stored at or after this revision went through this schema.
-    pub(crate) valid_from: u64,
-    /// Whether other versions may have other schemas.
-    pub(crate) one_of_many: bool,
+    defaults_on_read: OnceLock<bool>,
     /// Whether the definition is being deleted.
     pub(crate) terminating: bool,
-    /// Whether versions are converted by a webhook.
-    pub(crate) webhook: bool,
     /// Where the scale subresource finds its numbers.
     pub(crate) scale: Option<ScalePaths>,
     /// Fields that selectors may name, with their path.
@@ -60,42 +57,43 @@ pub(crate) struct ScalePaths {
 }
 
 impl Custom {
-    /// The structural schema of this version. A definition that was accepted has one that can be read.
+    /// The version that is served.
+    pub(crate) fn served(&self) -> Option<&Version> {
+        self.definition.version(self.index)
+    }
+
+    /// What had to be converted to be shown in this version, as far as it is kept.
+    pub(crate) fn shown(&self) -> Option<&Shown> {
+        self.served().map(|version| &version.shown)
+    }
+
+    /// The structural schema of this version.
     pub(crate) fn schema(&self) -> &Schema {
-        self.schema.get_or_init(|| structural::parse_stored(&self.open_api()))
+        self.served().map_or(Schema::any(), |version| self.definition.schema(version))
     }
 
-    /// The schema of the version that objects are stored in, if that is another one.
-    pub(crate) fn storage_schema(&self) -> Option<&Schema> {
-        let find = || {
-            let definition = self.object.value();
-            let storage = pilothouse_schema::crd::storage_version(definition)?;
-            let is_this = self.version().str_at(&["name"]) == Some(storage);
-            if is_this { None } else { pilothouse_schema::crd::schema(definition, storage) }
-        };
-        self.storage_schema.get_or_init(find).as_deref()
-    }
-
-    /// Whether another state of the definition has the same versions with the same schemas.
-    pub(crate) fn same_versions(&self, other: &Object) -> bool {
-        self.object.value().at(&["spec", "versions"]) == other.value().at(&["spec", "versions"])
+    /// Whether an object that is stored in this version may lack defaults: those of a status, which no client can set when
+    /// the object is made, and all of them if it was written in another version.
+    pub(crate) fn defaults_on_read(&self) -> bool {
+        *self.defaults_on_read.get_or_init(|| {
+            let Some(version) = self.served() else { return false };
+            if self.definition.has_many_versions() {
+                return self.definition.has_defaults(version);
+            }
+            let has_status = self.version().at(&["subresources", "status"]).is_some();
+            // Defaults of the object itself can make a status, so the whole schema counts.
+            has_status && self.definition.has_defaults(version)
+        })
     }
 
     /// The definition.
     pub(crate) fn definition(&self) -> Arc<Value> {
-        self.object.value().clone()
+        self.definition.value().clone()
     }
 
     /// The version as it stands in the definition.
     pub(crate) fn version(&self) -> Value {
-        self.object.value().items_at(&["spec", "versions"]).get(self.index).cloned().unwrap_or_default()
-    }
-
-    /// The schema as it was written.
-    pub(crate) fn open_api(&self) -> Value {
-        let value = self.object.value();
-        let version = value.items_at(&["spec", "versions"]).get(self.index);
-        version.and_then(|version| version.at(&["schema", "openAPIV3Schema"])).cloned().unwrap_or_default()
+        self.definition.value().items_at(&["spec", "versions"]).get(self.index).cloned().unwrap_or_default()
     }
 }
 
@@ -105,9 +103,10 @@ fn path(text: &str) -> Vec<String> {
 }
 
 /// The resources that a definition defines: one for each served version, none if it may not be served.
-/// `valid_from` is the revision from which on stored objects went through the present schemas.
-pub(crate) fn resources(definition: &Arc<Object>, valid_from: u64) -> Vec<Resource> {
-    let value = definition.value();
+/// `before` is what was served of it until now, and `valid_from` the revision from which on stored objects went through the
+/// present schemas, if these are new.
+pub(crate) fn resources(object: &Arc<Object>, before: Option<&Custom>, valid_from: u64) -> Vec<Resource> {
+    let value = object.value();
     if !object::condition_is_true(value, "NamesAccepted") && !object::condition_is_true(value, "Established")
     {
         return Vec::new();
@@ -122,12 +121,8 @@ pub(crate) fn resources(definition: &Arc<Object>, valid_from: u64) -> Vec<Resour
     let (plural, kind) = (name("plural"), name("kind"));
     let namespaced = text(&["spec", "scope"]) == "Namespaced";
     let versions = value.items_at(&["spec", "versions"]);
-    let storage = versions
-        .iter()
-        .find(|version| version.get("storage").and_then(Value::as_bool) == Some(true))
-        .and_then(|version| version.str_at(&["name"]))
-        .unwrap_or_default();
     let terminating = object::deletion_timestamp(value).is_some();
+    let definition = Definition::new(object, before.map(|before| &before.definition), valid_from);
     let mut resources = Vec::new();
     for (index, version) in versions.iter().enumerate() {
         if version.get("served").and_then(Value::as_bool) != Some(true) {
@@ -161,22 +156,11 @@ pub(crate) fn resources(definition: &Arc<Object>, valid_from: u64) -> Vec<Resour
                 verbs: verbs(),
             });
         }
-        let api_version = resource::api_version(&group, version_name);
-        let deprecation = (version.get("deprecated").and_then(Value::as_bool) == Some(true)).then(|| {
-            version
-                .str_at(&["deprecationWarning"])
-                .map_or_else(|| format!("{api_version} {kind} is deprecated"), str::to_owned)
-        });
         let custom = Custom {
-            object: definition.clone(),
+            definition: definition.clone(),
             index,
-            schema: OnceLock::new(),
-            storage_schema: OnceLock::new(),
-            storage_api_version: resource::api_version(&group, storage),
-            valid_from,
-            one_of_many: versions.len() > 1,
+            defaults_on_read: OnceLock::new(),
             terminating,
-            webhook: value.str_at(&["spec", "conversion", "strategy"]) == Some("Webhook"),
             scale,
             selectable: version
                 .items_at(&["selectableFields"])
@@ -184,7 +168,7 @@ pub(crate) fn resources(definition: &Arc<Object>, valid_from: u64) -> Vec<Resour
                 .filter_map(|field| field.str_at(&["jsonPath"]))
                 .map(|field| (field.trim_start_matches('.').to_owned(), path(field)))
                 .collect(),
-            deprecation,
+            deprecation: pilothouse_schema::crd::deprecation_warning(value, version_name),
         };
         let verbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
         resources.push(Resource::custom(

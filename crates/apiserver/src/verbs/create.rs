@@ -110,12 +110,12 @@ pub(crate) async fn create_object(
         crd::lifecycle::warn(context, resource, &object);
         let mut attributes = Attributes::create(context, &named, object, options);
         admission::validate(&attributes).await?;
-        let mut object = attributes.take_object();
+        let object = attributes.take_object();
         if options.dry_run {
             if state.store.get(&resource.key, &named.namespace, &named.name).is_some() {
                 return Err(Status::already_exists(&resource.group, &resource.plural, &named.name));
             }
-            return Ok(object.into());
+            return present::rehearse(state, resource, object).await;
         }
         match verbs::put(state, &named, None, object).await? {
             Outcome::Stored(stored) => {

@@ -12,6 +12,9 @@ use crate::select::Selection;
 use crate::state::{Context, Target};
 use crate::verbs::read;
 
+/// How many objects are looked at, and converted, together.
+const AT_ONCE: usize = 512;
+
 /// One page of a list.
 #[derive(Debug)]
 pub(crate) struct Page {
@@ -46,7 +49,7 @@ pub(crate) async fn list(context: &Context, target: &Target, options: &ListOptio
     let mut items = Vec::new();
     if let (Some(name), Some(namespace), true) = (selection.name(), namespace_of(target), after.is_none()) {
         if let Some(stored) = snapshot.get(&resource.key, namespace, name) {
-            let document = present::present(&context.state, resource, &stored).await?;
+            let document = present::present_shared(&context.state, resource, &stored).await?;
             if selection.matches(&document.value()) {
                 items.push(document);
             }
@@ -54,34 +57,38 @@ pub(crate) async fn list(context: &Context, target: &Target, options: &ListOptio
         return Ok(Page { items, version, next: None, remaining: None });
     }
     let mut entries = snapshot.list(&resource.key, namespace, after);
+    let everything = selection.is_everything();
+    let at_once = if everything && limit > 0 { limit } else { AT_ONCE };
     let mut last: Option<(String, String)> = None;
-    for entry in entries.by_ref() {
-        let document = present::present(&context.state, resource, &entry.object).await?;
-        if !selection.is_everything() && !selection.matches(&document.value()) {
-            continue;
+    let mut remaining = 0;
+    loop {
+        let chunk: Vec<_> = entries.by_ref().take(at_once).collect();
+        let objects: Vec<_> = chunk.iter().map(|entry| entry.object.clone()).collect();
+        let documents = present::present_all(&context.state, resource, &objects).await?;
+        for (entry, document) in chunk.iter().zip(documents) {
+            if !everything && !selection.matches(&document.value()) {
+                continue;
+            }
+            if last.is_some() {
+                // With a selector only whether there is one more is worth knowing.
+                remaining = 1;
+                break;
+            }
+            items.push(document);
+            if limit > 0 && items.len() == limit {
+                last = Some((entry.namespace.to_string(), entry.name.to_string()));
+            }
         }
-        items.push(document);
-        if limit > 0 && items.len() == limit {
-            last = Some((entry.namespace.to_string(), entry.name.to_string()));
+        if chunk.len() < at_once || remaining > 0 || (everything && last.is_some()) {
             break;
         }
     }
     let Some((last_namespace, last_name)) = last else {
         return Ok(Page { items, version, next: None, remaining: None });
     };
-    let remaining = if selection.is_everything() {
-        entries.count()
-    } else {
-        // With a selector only whether there is one more is worth knowing.
-        let mut more = 0;
-        for entry in entries {
-            if selection.matches(&present::present(&context.state, resource, &entry.object).await?.value()) {
-                more = 1;
-                break;
-            }
-        }
-        more
-    };
+    if everything {
+        remaining = entries.count();
+    }
     if remaining == 0 {
         return Ok(Page { items, version, next: None, remaining: None });
     }

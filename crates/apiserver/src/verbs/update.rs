@@ -179,7 +179,7 @@ async fn try_change(
 
     // Before the rules are checked: one is that the storage version is among those that objects may be stored in.
     if resource.is(crd::GROUP, crd::PLURAL) && target.subresource.is_none() {
-        crd::lifecycle::prepare_update(&mut new, current);
+        pilothouse_schema::crd::add_stored_version(&mut new);
         crd::lifecycle::warn(context, resource, &new);
     }
     let mut errors = metadata::validate(&new, resource.namespaced, resource.rules.names);
@@ -202,11 +202,11 @@ async fn try_change(
             Outcome::Stale(_) => Ok(None),
         };
     }
-    if new == **current {
-        return Ok(Some(new.into()));
+    if present::is_stored(state, resource, stored, (current, &new)).await? {
+        return Ok(Some(Document::Made(current.clone())));
     }
     if options.dry_run {
-        return Ok(Some(new.into()));
+        return present::rehearse(state, resource, new).await.map(Some);
     }
     match verbs::put(state, target, Some(stored.revision()), new).await? {
         Outcome::Stored(written) => {

@@ -143,7 +143,7 @@ impl Watch {
     async fn begin(&mut self, snapshot: &pilothouse_store::Snapshot) -> Result<(), Status> {
         let namespace = self.namespace().map(str::to_owned);
         for entry in snapshot.list(&self.target.resource.key, namespace.as_deref(), None) {
-            let document = present::present(&self.state, &self.target.resource, &entry.object).await?;
+            let document = present::present_shared(&self.state, &self.target.resource, &entry.object).await?;
             if self.selection.is_everything() || self.selection.matches(&document.value()) {
                 self.ready.push_back(Seen { kind: WatchEventKind::Added, document });
             }
@@ -264,12 +264,13 @@ impl Watch {
         let document = if kind == WatchEventKind::Deleted && event.kind != EventKind::Deleted {
             // The object left the selection: its old content, at the version of the write that took it out.
             let previous = event.previous.as_ref()?;
-            let document = present::present(&self.state, &self.target.resource, previous).await.ok()?;
+            let document =
+                present::present_shared(&self.state, &self.target.resource, previous).await.ok()?;
             let mut value = Value::clone(&document.value());
             value.set(&["metadata", "resourceVersion"], event.revision.to_string());
             value.into()
         } else {
-            match present::present(&self.state, &self.target.resource, &event.object).await {
+            match present::present_shared(&self.state, &self.target.resource, &event.object).await {
                 Ok(document) => document,
                 Err(status) => {
                     return Some(Seen { kind: WatchEventKind::Error, document: status.to_value().into() });
@@ -281,7 +282,7 @@ impl Watch {
 
     async fn selects(&self, stored: Option<&Arc<Object>>) -> bool {
         let Some(stored) = stored else { return false };
-        let document = present::present(&self.state, &self.target.resource, stored).await;
+        let document = present::present_shared(&self.state, &self.target.resource, stored).await;
         document.is_ok_and(|document| self.selection.matches(&document.value()))
     }
 

@@ -149,7 +149,7 @@ async fn a_version_that_is_not_served_is_not_found() {
 }
 
 #[tokio::test]
-async fn a_conversion_webhook_is_not_served_yet() {
+async fn a_conversion_webhook_that_fails_is_told() {
     let api = Api::start();
     let mut definition = cache_definition();
     let mut second = definition.items_at(&["spec", "versions"])[0].clone();
@@ -167,8 +167,9 @@ async fn a_conversion_webhook_is_not_served_yet() {
     api.client.create(&crds(), None, definition).await.unwrap();
     api.client.create(&caches(), Some("default"), cache("c")).await.unwrap();
     let answer = api.get("/apis/demo.io/v2/namespaces/default/caches/c").await;
-    assert_eq!(answer.code, 501);
-    assert!(answer.message().starts_with("conversion webhooks are not served yet"), "{}", answer.message());
+    assert_eq!(answer.code, 500);
+    let expected = "conversion webhook for demo.io/v1, Kind=Cache failed: ";
+    assert!(answer.message().starts_with(expected), "{}", answer.message());
 }
 
 #[tokio::test]

@@ -158,7 +158,10 @@ async fn replay(corpus: &Path, project: &str) -> Row {
                 assert_eq!(api.post(DEFINITIONS, &again).await.code, 201);
             }
         }
-        let answer = api.send("POST", DEFINITIONS, &[("content-type", "application/yaml")], &text).await;
+        let mut definition = parse::yaml(&text).unwrap().value;
+        // What is recorded as plain was answered without the webhook, which is not there.
+        definition.take(&["spec", "conversion"]);
+        let answer = api.post(DEFINITIONS, &definition).await;
         row.definitions += 1;
         assert_eq!(answer.code, 201, "{key}: {}", answer.text);
         let definition = api.get(&format!("{DEFINITIONS}/{}", object::name(&answer.json()))).await.json();

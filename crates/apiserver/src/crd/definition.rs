@@ -1,0 +1,120 @@
+//! A definition as it is served: what the versions of a custom resource share, and the schema of each.
+
+use std::sync::{Arc, OnceLock};
+
+use pilothouse_schema::{Schema, crd as definition};
+use pilothouse_store::Object;
+use pilothouse_value::Value;
+
+use crate::crd::shown::Shown;
+use crate::resource;
+
+/// A definition as it is served. It stays the same as long as the definition's spec does, whatever happens to its status.
+#[derive(Debug)]
+pub(crate) struct Definition {
+    object: Arc<Object>,
+    versions: Vec<Version>,
+    storage: usize,
+    /// Whether objects are converted by a webhook; else only their `apiVersion` is rewritten.
+    pub(crate) webhook: bool,
+    /// Objects stored at or after this revision went through the present schemas.
+    pub(crate) valid_from: u64,
+}
+
+/// One version of a definition, served or not.
+#[derive(Debug)]
+pub(crate) struct Version {
+    /// The `apiVersion` of its objects.
+    pub(crate) api_version: String,
+    /// Objects that had to be converted to be shown in this version.
+    pub(crate) shown: Shown,
+    index: usize,
+    schema: OnceLock<Arc<Schema>>,
+    has_defaults: OnceLock<bool>,
+}
+
+impl Definition {
+    /// What is served of a stored definition. What `before` has worked out is kept if the spec is the same; `valid_from` is
+    /// the revision from which on stored objects went through the schemas otherwise.
+    pub(crate) fn new(
+        object: &Arc<Object>,
+        before: Option<&Arc<Definition>>,
+        valid_from: u64,
+    ) -> Arc<Definition> {
+        let value = object.value();
+        if let Some(before) = before
+            && before.object.value().get("spec") == value.get("spec")
+        {
+            return before.clone();
+        }
+        let same_versions = |before: &&Arc<Definition>| {
+            before.object.value().at(&["spec", "versions"]) == value.at(&["spec", "versions"])
+        };
+        let valid_from = before.filter(same_versions).map_or(valid_from, |before| before.valid_from);
+        let group = value.str_at(&["spec", "group"]).unwrap_or_default();
+        let versions: Vec<Version> = value
+            .items_at(&["spec", "versions"])
+            .iter()
+            .enumerate()
+            .map(|(index, version)| Version {
+                api_version: resource::api_version(group, version.str_at(&["name"]).unwrap_or_default()),
+                shown: Shown::default(),
+                index,
+                schema: OnceLock::new(),
+                has_defaults: OnceLock::new(),
+            })
+            .collect();
+        let storage = value
+            .items_at(&["spec", "versions"])
+            .iter()
+            .position(|version| version.at(&["storage"]).and_then(Value::as_bool) == Some(true))
+            .unwrap_or_default();
+        Arc::new(Definition {
+            object: object.clone(),
+            versions,
+            storage,
+            webhook: value.str_at(&["spec", "conversion", "strategy"]) == Some("Webhook"),
+            valid_from,
+        })
+    }
+
+    /// The definition's document. Its status may be of the past.
+    pub(crate) fn value(&self) -> &Arc<Value> {
+        self.object.value()
+    }
+
+    /// The version at a place of `spec.versions`. A definition that was accepted has at least one version.
+    pub(crate) fn version(&self, index: usize) -> Option<&Version> {
+        self.versions.get(index)
+    }
+
+    /// The version whose objects have this `apiVersion`.
+    pub(crate) fn version_of(&self, api_version: &str) -> Option<&Version> {
+        self.versions.iter().find(|version| version.api_version == api_version)
+    }
+
+    /// The version that objects are stored in.
+    pub(crate) fn storage(&self) -> Option<&Version> {
+        self.versions.get(self.storage)
+    }
+
+    /// Whether there are other versions than one.
+    pub(crate) fn has_many_versions(&self) -> bool {
+        self.versions.len() > 1
+    }
+
+    /// The structural schema of a version. A definition that was accepted has one that can be read.
+    pub(crate) fn schema<'a>(&'a self, version: &'a Version) -> &'a Schema {
+        version.schema.get_or_init(|| {
+            let versions = self.value().items_at(&["spec", "versions"]);
+            let name = versions.get(version.index).and_then(|version| version.str_at(&["name"]));
+            definition::schema(self.value(), name.unwrap_or_default())
+                .unwrap_or_else(|| Arc::new(Schema::any().clone()))
+        })
+    }
+
+    /// Whether the schema of a version fills in anything.
+    pub(crate) fn has_defaults(&self, version: &Version) -> bool {
+        *version.has_defaults.get_or_init(|| self.schema(version).has_defaults())
+    }
+}

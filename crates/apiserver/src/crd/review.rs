@@ -1,0 +1,308 @@
+//! The document that a conversion webhook is sent, and what is made of its answer. Source: apiextensions
+//! `pkg/apiserver/conversion/webhook_converter.go`.
+
+use pilothouse_value::field::{self, Path};
+use pilothouse_value::{Gvk, Map, Value, json, object};
+
+use crate::metadata;
+
+/// The version of reviews to speak: the first of those that the definition names and this server knows.
+pub(crate) fn version(definition: &Value) -> Option<&'static str> {
+    let named = definition.items_at(&["spec", "conversion", "webhook", "conversionReviewVersions"]);
+    named.iter().find_map(|version| match version.as_str() {
+        Some("v1") => Some("v1"),
+        Some("v1beta1") => Some("v1beta1"),
+        _ => None,
+    })
+}
+
+/// The question: convert these objects to another version.
+pub(crate) fn request(version: &str, uid: &str, desired: &str, objects: Vec<Value>) -> Value {
+    json!({
+        "kind": "ConversionReview",
+        "apiVersion": format!("apiextensions.k8s.io/{version}"),
+        "request": {"uid": uid, "desiredAPIVersion": desired, "objects": objects},
+    })
+}
+
+/// The objects of an answer.
+///
+/// # Errors
+/// Why the answer is none, or what the webhook says went wrong.
+pub(crate) fn converted(version: &str, uid: &str, answer: Value) -> Result<Vec<Value>, String> {
+    let mut answer = answer;
+    // The older version never looked at these two.
+    if version == "v1" {
+        let given = Gvk::of(&answer).unwrap_or_default();
+        if given != Gvk::new("apiextensions.k8s.io", "v1", "ConversionReview") {
+            return Err(format!(
+                "expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got {}",
+                go(&given)
+            ));
+        }
+    }
+    let mut response =
+        answer.take(&["response"]).filter(|response| !response.is_null()).ok_or("no response provided")?;
+    if version == "v1" {
+        let given = response.str_at(&["uid"]).unwrap_or_default();
+        if given != uid {
+            return Err(format!("expected response.uid={}, got {}", field::quote(uid), field::quote(given)));
+        }
+    }
+    let status = response.str_at(&["result", "status"]).unwrap_or_default();
+    if status != "Success" {
+        let message = response.str_at(&["result", "message"]).unwrap_or_default();
+        return Err(if message.is_empty() {
+            format!("response.result.status was '{status}', not 'Success'")
+        } else {
+            message.to_owned()
+        });
+    }
+    Ok(match response.take(&["convertedObjects"]) {
+        Some(Value::Array(objects)) => objects,
+        _ => Vec::new(),
+    })
+}
+
+/// A group, version and kind as Go prints it.
+pub(crate) fn go(gvk: &Gvk) -> String {
+    format!("{}, Kind={}", gvk.api_version(), gvk.kind)
+}
+
+/// Takes over one converted object: it must be the same object in the desired version, and of its metadata only labels and
+/// annotations may differ.
+///
+/// `place` is what the text says of where the object stood: `object`, or `converted object at index 2`.
+///
+/// # Errors
+/// How the message goes on after `conversion webhook for X returned `.
+pub(crate) fn accept(
+    original: &Value,
+    mut converted: Value,
+    desired: &str,
+    place: &Place,
+) -> Result<Value, String> {
+    let given = object::api_version(&converted);
+    if given != desired {
+        return Err(format!(
+            "{}: invalid groupVersion (expected {desired}, received {given})",
+            place.indexed()
+        ));
+    }
+    let (kind, given) = (object::kind(original), object::kind(&converted));
+    if kind != given {
+        return Err(format!("{}: invalid kind (expected {kind}, received {given})", place.indexed()));
+    }
+    same_object(original, &converted).map_err(|why| format!("{}: {why}", place.plain()))?;
+    restore_metadata(original, &mut converted).map_err(|why| format!("{}: {why}", place.metadata()))?;
+    Ok(converted)
+}
+
+/// Where an object stood in an answer. An answer to one object has texts of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    /// The only object.
+    Only,
+    /// One of several.
+    At(usize),
+}
+
+impl Place {
+    fn indexed(self) -> String {
+        match self {
+            Place::Only => "invalid object at index 0".to_owned(),
+            Place::At(_) => self.plain(),
+        }
+    }
+
+    fn plain(self) -> String {
+        match self {
+            Place::Only => "invalid object".to_owned(),
+            Place::At(index) => format!("invalid converted object at index {index}"),
+        }
+    }
+
+    fn metadata(self) -> String {
+        match self {
+            Place::Only => "invalid metadata".to_owned(),
+            Place::At(index) => format!("invalid metadata in object at index {index}"),
+        }
+    }
+}
+
+fn same_object(original: &Value, converted: &Value) -> Result<(), String> {
+    for (key, what) in [("name", "name"), ("namespace", "namespace"), ("uid", "UID")] {
+        let text = |value: &Value| value.str_at(&["metadata", key]).unwrap_or_default().to_owned();
+        let (expected, given) = (text(original), text(converted));
+        if expected != given {
+            return Err(format!("must have the same {what}: {expected} != {given}"));
+        }
+    }
+    Ok(())
+}
+
+/// Puts the metadata of the original in place of that of the converted object, which keeps its labels and annotations.
+fn restore_metadata(original: &Value, converted: &mut Value) -> Result<(), String> {
+    let mut given = match converted.take(&["metadata"]) {
+        None => return Err("missing metadata in converted object".to_owned()),
+        Some(given) if given.as_object().is_some() => given,
+        Some(given) => {
+            return Err(format!("invalid metadata of type {} in converted object", go_type(&given)));
+        }
+    };
+    let mut metadata = original.get("metadata").cloned().unwrap_or_else(Value::object);
+    for key in ["labels", "annotations"] {
+        let Some(texts) = given.take(&[key]).filter(|texts| !texts.is_null()) else {
+            metadata.take(&[key]);
+            continue;
+        };
+        let Some(map) = texts.as_object() else {
+            return Err(format!("invalid metadata.{key} of type {} in converted object", go_type(&texts)));
+        };
+        for (name, value) in map.iter() {
+            if value.as_str().is_none() {
+                let found = go_type(value);
+                return Err(format!(
+                    "metadata.{key}[{name}] must be a string, but is {found} in converted object"
+                ));
+            }
+        }
+        if metadata.get(key) != Some(&texts) {
+            check(key, map)?;
+        }
+        metadata.set(&[key], texts);
+    }
+    converted.set(&["metadata"], metadata);
+    Ok(())
+}
+
+fn check(key: &str, map: &Map) -> Result<(), String> {
+    let path = Path::new("metadata");
+    let mut errors = Vec::new();
+    if key == "labels" {
+        metadata::labels(Some(map), &path.child("labels"), &mut errors);
+    } else {
+        // The field is named so upstream.
+        metadata::annotations(Some(map), &path.child("annotation"), &mut errors);
+    }
+    match errors.as_slice() {
+        [] => Ok(()),
+        [one] => Err(one.to_string()),
+        many => {
+            let texts: Vec<String> = many.iter().map(ToString::to_string).collect();
+            Err(format!("[{}]", texts.join(", ")))
+        }
+    }
+}
+
+/// What Go calls the type of a decoded JSON value.
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+        Value::Int(_) => "int64",
+        _ => "float64",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn widget(version: &str) -> Value {
+        json!({
+            "apiVersion": format!("demo.io/{version}"), "kind": "Widget",
+            "metadata": {"name": "a", "namespace": "n", "uid": "u", "labels": {"x": "1"}, "generation": 3},
+        })
+    }
+
+    fn taken(change: impl FnOnce(&mut Value)) -> Result<Value, String> {
+        let mut converted = widget("v2");
+        change(&mut converted);
+        accept(&widget("v1"), converted, "demo.io/v2", &Place::Only)
+    }
+
+    #[test]
+    fn labels_and_annotations_are_taken_over_and_nothing_else_of_metadata() {
+        let value = taken(|value| {
+            value.set(&["metadata", "labels"], json!({"y": "2"}));
+            value.set(&["metadata", "annotations"], json!({"z": "3"}));
+            value.set(&["metadata", "generation"], 9);
+            value.set(&["metadata", "finalizers"], json!(["demo.io/x"]));
+        });
+        let expected = json!({
+            "name": "a", "namespace": "n", "uid": "u", "labels": {"y": "2"}, "annotations": {"z": "3"}, "generation": 3,
+        });
+        assert_eq!(value.unwrap().get("metadata"), Some(&expected));
+    }
+
+    #[test]
+    fn another_object_is_refused() {
+        let refused = |path: &[&str], value: &str| taken(|one| one.set(path, value)).unwrap_err();
+        assert_eq!(refused(&["metadata", "name"], "b"), "invalid object: must have the same name: a != b");
+        assert_eq!(refused(&["metadata", "uid"], "v"), "invalid object: must have the same UID: u != v");
+        assert_eq!(
+            refused(&["kind"], "Other"),
+            "invalid object at index 0: invalid kind (expected Widget, received Other)"
+        );
+        assert_eq!(
+            refused(&["apiVersion"], "demo.io/v3"),
+            "invalid object at index 0: invalid groupVersion (expected demo.io/v2, received demo.io/v3)"
+        );
+    }
+
+    #[test]
+    fn metadata_that_cannot_be_read_is_refused() {
+        assert_eq!(
+            taken(|value| drop(value.take(&["metadata"]))).unwrap_err(),
+            "invalid object: must have the same name: a != "
+        );
+        assert_eq!(
+            taken(|value| value.set(&["metadata", "labels"], json!([]))).unwrap_err(),
+            "invalid metadata: invalid metadata.labels of type []interface {} in converted object"
+        );
+        assert_eq!(
+            taken(|value| value.set(&["metadata", "labels"], json!({"x": 1}))).unwrap_err(),
+            "invalid metadata: metadata.labels[x] must be a string, but is int64 in converted object"
+        );
+        let text = taken(|value| value.set(&["metadata", "labels"], json!({"x": "a b"}))).unwrap_err();
+        assert!(
+            text.starts_with("invalid metadata: metadata.labels: Invalid value: \"a b\": a valid label"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn an_answer_to_another_question_is_refused() {
+        let answer = |version: &str, uid: &str| {
+            json!({
+                "apiVersion": format!("apiextensions.k8s.io/{version}"), "kind": "ConversionReview",
+                "response": {"uid": uid, "result": {"status": "Success"}, "convertedObjects": [1]},
+            })
+        };
+        assert_eq!(converted("v1", "a", answer("v1", "a")).unwrap(), [Value::from(1)]);
+        assert_eq!(
+            converted("v1", "a", answer("v1", "b")).unwrap_err(),
+            "expected response.uid=\"a\", got \"b\""
+        );
+        assert_eq!(
+            converted("v1", "a", answer("v1beta1", "a")).unwrap_err(),
+            "expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got \
+             apiextensions.k8s.io/v1beta1, Kind=ConversionReview"
+        );
+        assert!(converted("v1beta1", "a", answer("v1beta1", "b")).is_ok(), "the older version does not look");
+        let mut failed = answer("v1", "a");
+        failed.set(&["response", "result"], json!({"status": "Failed", "message": "no way"}));
+        assert_eq!(converted("v1", "a", failed.clone()).unwrap_err(), "no way");
+        failed.take(&["response", "result", "message"]);
+        assert_eq!(
+            converted("v1", "a", failed.clone()).unwrap_err(),
+            "response.result.status was 'Failed', not 'Success'"
+        );
+        failed.take(&["response"]);
+        assert_eq!(converted("v1", "a", failed).unwrap_err(), "no response provided");
+    }
+}
