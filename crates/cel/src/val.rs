@@ -84,6 +84,11 @@ pub trait Opaque: Any + fmt::Debug + Send + Sync {
     fn host_type(&self) -> HostType;
     /// Whether both are the same value; the other one may be of another type.
     fn equals(&self, other: &dyn Opaque) -> bool;
+    /// The size that counts for what functions cost: bytes of an address or of the prefix of a network, characters of
+    /// the regular expression of a named format. `None` of what has no size.
+    fn size(&self) -> Option<u64> {
+        None
+    }
 }
 
 impl Deref for Text<'_> {
