@@ -128,12 +128,41 @@ pub struct Error {
     pub value: Value,
     /// Why, or an empty string.
     pub detail: String,
+    /// How the text shows the value, if its kind shows one.
+    pub shown: Shown,
+}
+
+/// How the text of an error shows the value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Shown {
+    /// As JSON.
+    #[default]
+    Value,
+    /// Not at all: it is too large, or of no use in a text.
+    Nothing,
+    /// So: where upstream prints a form of the value that is no document.
+    Text(Box<str>),
 }
 
 impl Error {
     /// An error of any kind.
     pub fn new(kind: ErrorKind, path: &Path, value: impl Into<Value>, detail: impl Into<String>) -> Self {
-        Self { kind, path: path.clone(), value: value.into(), detail: detail.into() }
+        Self { kind, path: path.clone(), value: value.into(), detail: detail.into(), shown: Shown::Value }
+    }
+
+    /// The same error without the value, which is too large or of no use in a text.
+    #[must_use]
+    pub fn without_value(mut self) -> Self {
+        self.value = Value::Null;
+        self.shown = Shown::Nothing;
+        self
+    }
+
+    /// The same error with the value shown as `text`.
+    #[must_use]
+    pub fn showing(mut self, text: impl Into<Box<str>>) -> Self {
+        self.shown = Shown::Text(text.into());
+        self
     }
 
     /// A required value is missing.
@@ -202,11 +231,15 @@ impl Error {
     /// The text without the path: the `message` of a cause in a `Status`.
     pub fn body(&self) -> String {
         let mut text = self.kind.text().to_owned();
-        if self.kind.shows_value() {
+        if self.kind.shows_value() && self.shown != Shown::Nothing {
             text.push_str(": ");
-            match &self.value {
-                Value::String(s) => text.push_str(&quote(s)),
-                other => text.push_str(&other.to_json()),
+            match (&self.shown, &self.value) {
+                (Shown::Text(shown), _) => text.push_str(shown),
+                (_, Value::String(s)) => text.push_str(&quote(s)),
+                (_, other @ (Value::Array(_) | Value::Object(_))) => {
+                    text.push_str(&escape_html(other.to_json()));
+                }
+                (_, other) => text.push_str(&other.to_json()),
             }
         }
         if !self.detail.is_empty() {
@@ -221,6 +254,25 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path, self.body())
     }
+}
+
+/// JSON as Go's encoder writes it: harmless inside of HTML.
+pub fn escape_html(json: String) -> String {
+    if !json.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        match c {
+            '<' => out.push_str("\\u003c"),
+            '>' => out.push_str("\\u003e"),
+            '&' => out.push_str("\\u0026"),
+            '\u{2028}' => out.push_str("\\u2028"),
+            '\u{2029}' => out.push_str("\\u2029"),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// A string as Go's `%q` prints it, for the characters that occur in Kubernetes' errors.
