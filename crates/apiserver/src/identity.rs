@@ -31,10 +31,26 @@ pub enum IdentityError {
     },
 }
 
+/// What a server is told of its identity; the rest it makes itself.
+pub(crate) struct Given<'a> {
+    /// Where keys are kept across restarts.
+    pub(crate) folder: Option<&'a Path>,
+    /// Users by their static tokens.
+    pub(crate) tokens: HashMap<String, User>,
+    /// What sockets show.
+    pub(crate) serving: Option<CertifiedKey>,
+    /// Whose client certificates count (PEM), instead of those of the server's own authority; empty for nobody's.
+    pub(crate) client_authorities: Option<&'a str>,
+    /// Whether requests without credentials are served.
+    pub(crate) anonymous: bool,
+}
+
 /// The server's keys, and the authenticator that trusts them.
 #[derive(Debug)]
 pub(crate) struct Identity {
     pub(crate) authority: Authority,
+    /// What sockets show; `None` for what the authority issues for their address.
+    pub(crate) serving: Option<CertifiedKey>,
     pub(crate) signer: Arc<Signer>,
     pub(crate) authenticator: Authenticator,
 }
@@ -44,12 +60,8 @@ impl Identity {
     ///
     /// # Errors
     /// If keys cannot be made, read or kept.
-    pub(crate) fn new(
-        folder: Option<&Path>,
-        static_tokens: HashMap<String, User>,
-        store: &Store,
-        clock: Clock,
-    ) -> Result<Identity, IdentityError> {
+    pub(crate) fn new(given: Given<'_>, store: &Store, clock: Clock) -> Result<Identity, IdentityError> {
+        let folder = given.folder;
         let authority = match folder {
             Some(folder) => kept_authority(folder)?,
             None => Authority::generate()?,
@@ -58,15 +70,20 @@ impl Identity {
             Some(folder) => kept_signer(folder)?,
             None => Signer::generate()?,
         });
+        let trusted = given.client_authorities.unwrap_or(&authority.pem().certificate);
+        let certificates = match trusted {
+            "" => None,
+            pem => Some(ClientCertificates::new(pem)?),
+        };
         let authenticator = Authenticator {
-            certificates: Some(ClientCertificates::new(&authority.pem().certificate)?),
-            static_tokens,
+            certificates,
+            static_tokens: given.tokens,
             signer: signer.clone(),
             objects: Box::new(StoreBound(store.clone())),
             clock,
-            anonymous: true,
+            anonymous: given.anonymous,
         };
-        Ok(Identity { authority, signer, authenticator })
+        Ok(Identity { authority, serving: given.serving, signer, authenticator })
     }
 }
 

@@ -11,8 +11,9 @@ use rustls_pki_types::CertificateDer;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
 
-use crate::certs::{self, CertError};
+use crate::certs::{self, CertError, CertifiedKey};
 use crate::pipeline::{self, Origin};
 use crate::state::State;
 use crate::user::User;
@@ -47,12 +48,19 @@ pub enum ListenError {
 pub struct Listening {
     address: SocketAddr,
     state: Arc<State>,
+    closed: CancellationToken,
 }
 
 impl Listening {
     /// The address.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Resolves when the server has stopped and the requests that were under way have ended, within two seconds of the
+    /// stop.
+    pub async fn closed(&self) {
+        self.closed.cancelled().await;
     }
 
     /// The URL that clients use.
@@ -91,6 +99,23 @@ pub(crate) async fn listen(state: Arc<State>, address: SocketAddr) -> Result<Lis
     let fail = |source| ListenError::Bind { address, source };
     let listener = TcpListener::bind(address).await.map_err(fail)?;
     let bound = listener.local_addr().map_err(fail)?;
+    let identity = match &state.identity.serving {
+        Some(given) => given.clone(),
+        None => issue(&state, bound)?,
+    };
+    let acceptor = TlsAcceptor::from(Arc::new(certs::server_config(&identity)?));
+    let closed = CancellationToken::new();
+    let guard = closed.clone().drop_guard();
+    let task = accept(state.clone(), listener, acceptor);
+    tokio::spawn(async move {
+        task.await;
+        drop(guard);
+    });
+    Ok(Listening { address: bound, state, closed })
+}
+
+/// A certificate of the server's own authority for all names of this address.
+fn issue(state: &State, bound: SocketAddr) -> Result<CertifiedKey, CertError> {
     let first = state.allocations.lock().first();
     let names = [
         "localhost".to_owned(),
@@ -103,10 +128,7 @@ pub(crate) async fn listen(state: Arc<State>, address: SocketAddr) -> Result<Lis
         "kubernetes.default.svc".to_owned(),
         "kubernetes.default.svc.cluster.local".to_owned(),
     ];
-    let identity = state.identity.authority.issue_server(&names)?;
-    let acceptor = TlsAcceptor::from(Arc::new(certs::server_config(&identity)?));
-    tokio::spawn(accept(state.clone(), listener, acceptor));
-    Ok(Listening { address: bound, state })
+    state.identity.authority.issue_server(&names)
 }
 
 async fn accept(state: Arc<State>, listener: TcpListener, acceptor: TlsAcceptor) {
@@ -148,7 +170,7 @@ async fn accept(state: Arc<State>, listener: TcpListener, acceptor: TlsAcceptor)
     }
 }
 
-async fn overdue(shutdown: tokio_util::sync::CancellationToken) {
+async fn overdue(shutdown: CancellationToken) {
     shutdown.cancelled().await;
     tokio::time::sleep(GRACE).await;
 }

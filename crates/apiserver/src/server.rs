@@ -14,8 +14,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::allocate::Allocations;
 use crate::authz;
 use crate::bootstrap;
+use crate::certs::CertifiedKey;
 use crate::client::Client;
-use crate::identity::{Identity, IdentityError};
+use crate::identity::{Given, Identity, IdentityError};
 use crate::kubelet::Kubelet;
 use crate::listen::{self, ListenError, Listening};
 use crate::rbac::{Authorizer, StoreRules};
@@ -47,6 +48,9 @@ pub struct Builder {
     service_network: (Ipv4Addr, u32),
     keys: Option<PathBuf>,
     tokens: HashMap<String, User>,
+    serving: Option<CertifiedKey>,
+    client_authorities: Option<String>,
+    anonymous: bool,
 }
 
 impl std::fmt::Debug for Builder {
@@ -118,6 +122,29 @@ impl Builder {
         self
     }
 
+    /// The certificate that the server shows on its sockets. Default: one that the server's own authority issues for the
+    /// address.
+    #[must_use]
+    pub fn serving(mut self, certificate: CertifiedKey) -> Builder {
+        self.serving = Some(certificate);
+        self
+    }
+
+    /// Trusts client certificates that these authorities (PEM) have signed, and no others; empty: none at all. Default: the
+    /// server's own authority.
+    #[must_use]
+    pub fn client_authorities(mut self, pem: impl Into<String>) -> Builder {
+        self.client_authorities = Some(pem.into());
+        self
+    }
+
+    /// Whether a request without credentials is one of `system:anonymous`, and not refused. Default: yes.
+    #[must_use]
+    pub fn anonymous(mut self, anonymous: bool) -> Builder {
+        self.anonymous = anonymous;
+        self
+    }
+
     /// Starts the server. It must be called inside a tokio runtime, in which the server's tasks then run.
     ///
     /// # Errors
@@ -126,7 +153,14 @@ impl Builder {
         let config = Config { history: self.history };
         let shutdown = CancellationToken::new();
         let store = self.store.unwrap_or_else(|| Store::memory(config));
-        let identity = Identity::new(self.keys.as_deref(), self.tokens, &store, self.clock)?;
+        let given = Given {
+            folder: self.keys.as_deref(),
+            tokens: self.tokens,
+            serving: self.serving,
+            client_authorities: self.client_authorities.as_deref(),
+            anonymous: self.anonymous,
+        };
+        let identity = Identity::new(given, &store, self.clock)?;
         let authorizer = match self.authorization {
             Authorization::AlwaysAllow => Authorizer::new(authz::AllowAll),
             Authorization::Rbac => Authorizer::new(StoreRules::new(store.clone())),
@@ -170,6 +204,9 @@ impl Server {
             service_network: (Ipv4Addr::new(10, 96, 0, 0), 12),
             keys: None,
             tokens: HashMap::new(),
+            serving: None,
+            client_authorities: None,
+            anonymous: true,
         }
     }
 

@@ -67,10 +67,19 @@ impl CallCost {
             "check" => Self::Fixed(CHECK_COST),
             "fieldSelector" | "labelSelector" => Self::Selector,
             "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" | "includes" => Self::Traverse,
-            "url" | "lowerAscii" | "upperAscii" | "substring" | "trim" | "jsonpatch.escapeKey" | "cidr"
-            | "isIP" | "isCIDR" | "quantity" | "isQuantity" | "semver" | "isSemver" => {
-                Self::Scan(0, STRING_FACTOR)
-            }
+            "url"
+            | "lowerAscii"
+            | "upperAscii"
+            | "substring"
+            | "trim"
+            | "jsonpatch.escapeKey"
+            | "cidr"
+            | "isIP"
+            | "isCIDR"
+            | "quantity"
+            | "isQuantity"
+            | "semver"
+            | "isSemver" => Self::Scan(0, STRING_FACTOR),
             "replace" | "split" | "ip.isCanonical" => Self::Scan(0, 2.0 * STRING_FACTOR),
             "join" => Self::ScanResult(2.0 * STRING_FACTOR),
             "find" | "findAll" => Self::Matches,
@@ -105,10 +114,16 @@ impl CallCost {
                 Self::Scan(0, STRING_FACTOR)
             }
             "in_list" => Self::InList,
-            "less_string" | "greater_string" | "less_equals_string" | "greater_equals_string" | "less_bytes"
-            | "greater_bytes" | "less_equals_bytes" | "greater_equals_bytes" | "equals" | "not_equals" => {
-                Self::Compare
-            }
+            "less_string"
+            | "greater_string"
+            | "less_equals_string"
+            | "greater_equals_string"
+            | "less_bytes"
+            | "greater_bytes"
+            | "less_equals_bytes"
+            | "greater_equals_bytes"
+            | "equals"
+            | "not_equals" => Self::Compare,
             "add_string" | "add_bytes" => Self::Concat,
             "matches" | "matches_string" => Self::Matches,
             "contains_string" => Self::Contains,
@@ -161,7 +176,9 @@ impl CallCost {
                 };
                 new_list(factor, size(at).saturating_mul(size(at)))
             }
-            Self::Sets(factor) => ((size(0).saturating_mul(size(1)) as f64 * factor) as u64).saturating_add(1),
+            Self::Sets(factor) => {
+                ((size(0).saturating_mul(size(1)) as f64 * factor) as u64).saturating_add(1)
+            }
         }
     }
 }

@@ -19,6 +19,7 @@ const DOORS: &[(&str, &[&str])] = &[
         "pilothouse-cluster",
         &["pilothouse-value", "pilothouse-schema", "pilothouse-store", "pilothouse-apiserver"],
     ),
+    ("pilothouse-envtest", &["pilothouse-value", "pilothouse-store", "pilothouse-apiserver"]),
     ("pilothouse-macros", &[]),
     ("pilothouse-runtime", &[]),
     ("pilothouse", &["pilothouse-runtime", "pilothouse-macros"]),
@@ -39,6 +40,7 @@ const API_WING: &[&str] = &[
     "pilothouse-store",
     "pilothouse-apiserver",
     "pilothouse-cluster",
+    "pilothouse-envtest",
 ];
 
 /// The `[dependencies]` of every package of the workspace.

@@ -1,0 +1,108 @@
+//! `kube-apiserver`: what its flags say becomes an API server, which runs until it is told to end.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use pilothouse_apiserver::authenticator::read_token_file;
+use pilothouse_apiserver::{Authorization, Builder, Server};
+
+use crate::flags::{FlagError, Parsed};
+use crate::{Error, serving, signals, tell};
+
+/// Runs until SIGTERM or SIGINT, and then lets requests that are under way end.
+///
+/// # Errors
+/// If a flag or a file that one names makes no sense, or the address cannot be had.
+pub(crate) async fn run(flags: &Parsed) -> Result<(), Error> {
+    let ended = signals::termination()?;
+    let bind = flags.parsed::<IpAddr>("bind-address")?.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+    let address = SocketAddr::new(bind, flags.parsed("secure-port")?.unwrap_or(6443));
+    let builder = configure(Server::builder(), flags, bind)?;
+    let server = builder
+        .start()
+        .map_err(|e| Error::machine("starting the server", e, "is what etcd keeps from another version?"))?;
+    let listening = server.listen(address).await.map_err(|e| {
+        Error::machine("opening the socket", e, "--secure-port and --bind-address name another")
+    })?;
+    tracing::info!(address = %listening.address(), "serving");
+    if address.port() == 0 {
+        tell(&format!("Serving securely on {}", listening.address()));
+    }
+    ended.await;
+    server.stop();
+    listening.closed().await;
+    Ok(())
+}
+
+fn configure(mut builder: Builder, flags: &Parsed, bind: IpAddr) -> Result<Builder, Error> {
+    let (network, prefix) = service_network(flags)?;
+    let mut addresses = vec![IpAddr::V4(Ipv4Addr::from(u32::from(network).saturating_add(1)))];
+    addresses.extend(flags.parsed::<IpAddr>("advertise-address")?);
+    addresses.extend([bind, IpAddr::V4(Ipv4Addr::LOCALHOST)].iter().filter(|ip| !ip.is_unspecified()));
+    addresses.dedup();
+    let authorization = authorization(flags)?;
+    let mut anonymous = flags.boolean("anonymous-auth", true)?;
+    if anonymous && authorization == Authorization::AlwaysAllow {
+        tracing::warn!("anonymous requests are not served when everything is allowed, as upstream has it");
+        anonymous = false;
+    }
+    builder = builder
+        .service_network(network, prefix)
+        .serving(serving::pair(flags, &addresses)?)
+        .authorization(authorization)
+        .anonymous(anonymous)
+        .require_service_accounts(is_enabled(flags, "ServiceAccount"));
+    builder = match flags.last("client-ca-file").filter(|path| !path.is_empty()) {
+        Some(path) => builder.client_authorities(serving::read("client-ca-file", path.as_ref())?),
+        None => builder.client_authorities(""),
+    };
+    if let Some(path) = flags.last("token-auth-file").filter(|path| !path.is_empty()) {
+        let text = serving::read("token-auth-file", path.as_ref())?;
+        let users = read_token_file(&text).map_err(|e| Error::File {
+            flag: "token-auth-file",
+            path: path.into(),
+            why: e.to_string(),
+        })?;
+        builder = builder.tokens(users);
+    }
+    Ok(builder)
+}
+
+/// Whether an admission plugin that runs by default still does.
+fn is_enabled(flags: &Parsed, plugin: &str) -> bool {
+    !flags.list("disable-admission-plugins").contains(&plugin)
+}
+
+fn authorization(flags: &Parsed) -> Result<Authorization, FlagError> {
+    let modes = flags.list("authorization-mode");
+    for mode in &modes {
+        let why = match *mode {
+            "AlwaysAllow" | "RBAC" | "Node" => continue,
+            "AlwaysDeny" | "ABAC" | "Webhook" => {
+                format!("{mode} is not there; hint: AlwaysAllow and RBAC are")
+            }
+            _ => format!("authorization-mode {mode:?} is not a valid mode"),
+        };
+        return Err(FlagError::Invalid { flag: "authorization-mode", value: modes.join(","), why });
+    }
+    let everything = modes.is_empty() || modes.contains(&"AlwaysAllow");
+    Ok(if everything { Authorization::AlwaysAllow } else { Authorization::Rbac })
+}
+
+/// The network that Services get addresses from. Of two, the first is taken that is IPv4.
+fn service_network(flags: &Parsed) -> Result<(Ipv4Addr, u32), FlagError> {
+    let given = flags.list("service-cluster-ip-range");
+    if given.is_empty() {
+        return Ok((Ipv4Addr::new(10, 0, 0, 0), 24));
+    }
+    let mut networks = given.iter().filter_map(|text| {
+        let (address, prefix) = text.split_once('/')?;
+        let (address, prefix) = (address.parse::<Ipv4Addr>().ok()?, prefix.parse::<u32>().ok()?);
+        let mask = u32::MAX.checked_shl(32_u32.checked_sub(prefix)?).unwrap_or(0);
+        Some((Ipv4Addr::from(u32::from(address) & mask), prefix))
+    });
+    networks.next().ok_or_else(|| FlagError::Invalid {
+        flag: "service-cluster-ip-range",
+        value: given.join(","),
+        why: "no IPv4 network in CIDR notation, such as 10.0.0.0/24, is in it".to_owned(),
+    })
+}
