@@ -100,7 +100,7 @@ fn groups(table: &Table) -> Vec<(String, Vec<String>)> {
         add(&mut built_in, resource.group, resource.version);
     }
     let mut defined: Vec<(String, Vec<String>)> = Vec::new();
-    for resource in table.iter().filter(|resource| !resource.is_built_in()) {
+    for resource in table.iter().filter(|resource| !resource.is_built_in() && is_told(resource)) {
         match built_in.iter_mut().find(|(group, _)| *group == resource.group) {
             Some(_) => add(&mut built_in, &resource.group, &resource.version),
             None => add(&mut defined, &resource.group, &resource.version),
@@ -158,16 +158,38 @@ fn group(name: &str, versions: &[String]) -> Value {
     json!({"name": name, "versions": entries, "preferredVersion": preferred})
 }
 
+/// Whether a resource is told of. One of a definition is served before it is established, but not told of.
+fn is_told(resource: &Resource) -> bool {
+    resource.custom.as_ref().is_none_or(|custom| custom.established)
+}
+
+fn of_version<'a>(
+    table: &'a Table,
+    group: &'a str,
+    version: &'a str,
+) -> impl Iterator<Item = &'a Arc<Resource>> {
+    table
+        .iter()
+        .filter(move |resource| resource.group == group && resource.version == version && is_told(resource))
+}
+
+/// The verbs of a resource. Nothing is made or changed any more once its definition is on its way out.
+fn verbs(resource: &Resource) -> Vec<String> {
+    let terminating = resource.custom.as_ref().is_some_and(|custom| custom.terminating);
+    let stays = |verb: &&String| !terminating || !matches!(verb.as_str(), "create" | "patch" | "update");
+    resource.verbs.iter().filter(stays).cloned().collect()
+}
+
 /// The resources of a group and version; `None` if there are none.
 fn resources(table: &Table, group: &str, version: &str) -> Option<Value> {
     let mut rows: Vec<Value> = Vec::new();
-    for resource in table.iter().filter(|resource| resource.group == group && resource.version == version) {
+    for resource in of_version(table, group, version) {
         let mut row = json!({
             "name": resource.plural.as_str(),
             "singularName": resource.singular.as_str(),
             "namespaced": resource.namespaced,
             "kind": resource.kind.as_str(),
-            "verbs": resource.verbs.clone(),
+            "verbs": verbs(resource),
         });
         if !resource.short_names.is_empty() {
             row.set(&["shortNames"], resource.short_names.clone());
@@ -206,13 +228,15 @@ fn resources(table: &Table, group: &str, version: &str) -> Option<Value> {
 }
 
 fn storage_hash(resource: &Resource) -> Option<String> {
-    if resource.is_built_in() {
+    let Some(custom) = &resource.custom else {
         let table =
             pilothouse_schema::builtin::resource(&resource.group, &resource.version, &resource.plural)?;
         return table.storage_version_hash.map(str::to_owned);
-    }
+    };
     use base64::Engine as _;
-    let text = format!("{}/{}/{}", resource.group, resource.version, resource.kind);
+    // Clients need not tell a storage version from one that is not served.
+    let storage = custom.definition.storage().filter(|storage| storage.served)?;
+    let text = format!("{}/{}", storage.api_version, resource.kind);
     let hash = sha2::Sha256::digest(text.as_bytes());
     Some(base64::engine::general_purpose::STANDARD.encode(hash.get(..8)?))
 }
@@ -262,16 +286,14 @@ fn discovered(table: &Table, group: &str, version: &str) -> Value {
         }
         json!({"group": of_group, "version": of_version, "kind": kind})
     };
-    let resources: Vec<Value> = table
-        .iter()
-        .filter(|resource| resource.group == group && resource.version == version)
+    let resources: Vec<Value> = of_version(table, group, version)
         .map(|resource| {
             let mut row = json!({
                 "resource": resource.plural.as_str(),
                 "responseKind": kind(resource, &resource.group, &resource.version, &resource.kind),
                 "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
                 "singularResource": resource.singular.as_str(),
-                "verbs": resource.verbs.clone(),
+                "verbs": verbs(resource),
             });
             if !resource.short_names.is_empty() {
                 row.set(&["shortNames"], resource.short_names.clone());

@@ -109,6 +109,9 @@ where
         return if known { Err(Status::no_such_path()) } else { Ok(render::no_such_page()) };
     };
     let target = target(&resource, path, &info.verb)?;
+    if resource.custom.as_ref().is_some_and(|custom| !custom.sound) {
+        return Err(Status::internal("error resolving resource"));
+    }
     if let Some(deprecation) = resource.custom.as_ref().and_then(|custom| custom.deprecation.as_deref()) {
         context.warn(deprecation);
     }

@@ -103,8 +103,23 @@ pub fn validate(crd: &Value, old: Option<&Value>) -> Vec<field::Error> {
     errors
 }
 
-/// What the server warns of when it accepts a CRD: formats that it does not know.
-pub fn warnings(crd: &Value) -> Vec<String> {
+/// Whether the webhook that converts the objects of a CRD, if there is one, has certificates that can be read.
+pub fn has_readable_bundle(crd: &Value) -> bool {
+    conversion::has_readable_bundle(crd)
+}
+
+/// What the server warns of when it accepts a CRD: formats that it does not know, sets that will not do. An update is not
+/// warned of what the `old` one had already.
+pub fn warnings(crd: &Value, old: Option<&Value>) -> Vec<String> {
+    let mut found = all_warnings(crd);
+    if let Some(old) = old {
+        let known = all_warnings(old);
+        found.retain(|warning| !known.contains(warning));
+    }
+    found
+}
+
+fn all_warnings(crd: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut sets = std::collections::BTreeSet::new();
     for schema in schemas(crd) {
@@ -129,8 +144,13 @@ pub fn warnings(crd: &Value) -> Vec<String> {
     found
 }
 
-/// What the server warns of on each request in a version that is deprecated.
-pub fn deprecation_warning(crd: &Value, version: &str) -> Option<String> {
+/// What the server warns of on each request in a version that is deprecated. `compare` orders version names by stability
+/// and age.
+pub fn deprecation_warning(
+    crd: &Value,
+    version: &str,
+    compare: impl Fn(&str, &str) -> std::cmp::Ordering,
+) -> Option<String> {
     let versions = crd.items_at(&["spec", "versions"]);
     let found = versions.iter().find(|one| one.str_at(&["name"]) == Some(version)).map(Props)?;
     if !found.flag("deprecated") {
@@ -140,7 +160,12 @@ pub fn deprecation_warning(crd: &Value, version: &str) -> Option<String> {
         || {
             let group = crd.str_at(&["spec", "group"]).unwrap_or_default();
             let kind = crd.str_at(&["spec", "names", "kind"]).unwrap_or_default();
-            format!("{group}/{version} {kind} is deprecated")
+            let newer = versions.iter().map(Props).filter(|one| {
+                one.flag("served") && !one.flag("deprecated") && compare(version, one.text("name")).is_lt()
+            });
+            let newest = newer.map(|one| one.text("name")).max_by(|a, b| compare(a, b));
+            let instead = newest.map(|newest| format!("; use {group}/{newest} {kind}")).unwrap_or_default();
+            format!("{group}/{version} {kind} is deprecated{instead}")
         },
         str::to_owned,
     ))

@@ -26,6 +26,8 @@ pub(crate) struct Definition {
 pub(crate) struct Version {
     /// The `apiVersion` of its objects.
     pub(crate) api_version: String,
+    /// Whether it is served.
+    pub(crate) served: bool,
     /// Objects that had to be converted to be shown in this version.
     pub(crate) shown: Shown,
     index: usize,
@@ -58,6 +60,7 @@ impl Definition {
             .enumerate()
             .map(|(index, version)| Version {
                 api_version: resource::api_version(group, version.str_at(&["name"]).unwrap_or_default()),
+                served: version.at(&["served"]).and_then(Value::as_bool) == Some(true),
                 shown: Shown::default(),
                 index,
                 schema: OnceLock::new(),

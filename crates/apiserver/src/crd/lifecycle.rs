@@ -1,8 +1,5 @@
-//! What happens when a definition is written or deleted: its names are decided, it is served, and at its end its objects
-//! go first.
-//!
-//! All of it happens before the request that caused it is answered, but for the removal of objects, which may have to
-//! wait for finalizers.
+//! What happens when a definition is written or deleted: its names are decided, and it is served. All of it happens before
+//! the request that caused it is answered. Its end, which may have to wait, is [`cleanup`]'s.
 
 use std::sync::Arc;
 
@@ -14,23 +11,22 @@ use pilothouse_value::{Value, object, parse};
 
 use crate::bootstrap;
 use crate::crd::names::{self, Taken};
-use crate::crd::{self, CLEANUP};
+use crate::crd::{self, CLEANUP, cleanup};
 use crate::document;
-use crate::options::DeleteOptions;
 use crate::resource::{self, Resource};
 use crate::state::{Context, State, Target};
-use crate::user::{MASTERS, User};
-use crate::verbs::{self, delete};
+use crate::verbs;
 
 /// Held by whoever writes a definition; nothing for other resources.
 pub(crate) fn lock<'a>(state: &'a State, resource: &Resource) -> Option<MutexGuard<'a, ()>> {
     resource.is(crd::GROUP, crd::PLURAL).then(|| state.definitions.lock())
 }
 
-/// Warns of what a definition may say and this server does not heed.
-pub(crate) fn warn(context: &Context, resource: &Resource, definition: &Value) {
+/// Warns of what a definition may say and this server does not heed. `old` is what an update changes.
+pub(crate) fn warn(context: &Context, resource: &Resource, definition: &Value, old: Option<&Value>) {
     if resource.is(crd::GROUP, crd::PLURAL) {
-        pilothouse_schema::crd::warnings(definition).into_iter().for_each(|warning| context.warn(warning));
+        let warnings = pilothouse_schema::crd::warnings(definition, old);
+        warnings.into_iter().for_each(|warning| context.warn(warning));
     }
 }
 
@@ -54,13 +50,17 @@ pub(crate) fn written(state: &Arc<State>, target: &Target, stored: &Arc<Object>)
     if !target.resource.is(crd::GROUP, crd::PLURAL) {
         return;
     }
-    let definition = settle(state, &target.name).unwrap_or_else(|| stored.clone());
+    let (definition, renamed) =
+        settle(state, &target.name).unwrap_or_else(|| (stored.clone(), false));
     serve(state, &target.name, &definition);
+    if renamed {
+        settle_others(state, &target.name);
+    }
     if object::deletion_timestamp(definition.value()).is_some()
         && object::has_finalizer(definition.value(), CLEANUP)
         && first_mark(definition.value())
     {
-        spawn_cleanup(state, &target.name);
+        cleanup::spawn(state, &target.name);
     }
 }
 
@@ -76,40 +76,61 @@ pub(crate) fn removed(state: &Arc<State>, target: &Target) {
         return;
     }
     state.registry.replace(&target.name, Vec::new());
-    let key = definitions_key();
     let group = target.name.split_once('.').map(|(_, group)| group).unwrap_or_default();
     announce(state, group);
-    let snapshot = state.store.snapshot();
-    for entry in snapshot.list(&key, None, None) {
-        let value = entry.object.value();
-        if value.str_at(&["spec", "group"]) == Some(group)
-            && !object::condition_is_true(value, "NamesAccepted")
-            && let Some(definition) = settle(state, &entry.name)
-        {
-            serve(state, &entry.name, &definition);
+    settle_others(state, &target.name);
+}
+
+/// Looks again at the names of the other definitions of a group, as one of it has let some go: until nobody gets a name
+/// that way any more.
+fn settle_others(state: &Arc<State>, name: &str) {
+    let group = name.split_once('.').map(|(_, group)| group).unwrap_or_default();
+    let others: Vec<_> = state
+        .store
+        .snapshot()
+        .list(&definitions_key(), None, None)
+        .filter(|entry| {
+            &*entry.name != name && entry.object.value().str_at(&["spec", "group"]) == Some(group)
+        })
+        .map(|entry| entry.name.to_string())
+        .collect();
+    // In each round somebody gets a name for good, so there are no more rounds than definitions.
+    for _ in &others {
+        let mut renamed = false;
+        for other in &others {
+            if let Some((definition, true)) = settle(state, other) {
+                serve(state, other, &definition);
+                renamed = true;
+            }
+        }
+        if !renamed {
+            return;
         }
     }
 }
 
-fn definitions_key() -> pilothouse_store::ResourceKey {
+pub(super) fn definitions_key() -> pilothouse_store::ResourceKey {
     resource::key(crd::GROUP, crd::PLURAL)
 }
 
-/// Decides on a definition's names and stores the outcome. Returns what is stored then.
-fn settle(state: &State, name: &str) -> Option<Arc<Object>> {
-    change(state, name, |definition| {
+/// Decides on a definition's names and stores the outcome. Returns what is stored then, and whether the names are others.
+fn settle(state: &State, name: &str) -> Option<(Arc<Object>, bool)> {
+    let mut renamed = false;
+    let stored = change(state, name, |definition| {
         let group = definition.str_at(&["spec", "group"]).unwrap_or_default().to_owned();
         let mut taken = Taken::default();
         for entry in state.store.snapshot().list(&definitions_key(), None, None) {
             let other = entry.object.value();
-            if &*entry.name != name && other.str_at(&["spec", "group"]) == Some(group.as_str()) {
+            if other.str_at(&["spec", "group"]) == Some(group.as_str()) {
                 taken.add(other);
             }
         }
         let now = state.now();
         let approved = approve(definition, &group, &now);
-        names::accept(definition, &taken, &now) || approved
-    })
+        renamed = names::accept(definition, &taken, &now);
+        names::establish(definition, &now) || renamed || approved
+    });
+    stored.map(|stored| (stored, renamed))
 }
 
 /// Says whether a group that belongs to the Kubernetes community may be defined here. Returns whether anything changed.
@@ -130,8 +151,8 @@ fn approve(definition: &mut Value, group: &str, now: &str) -> bool {
     before.as_ref() != object::condition(definition, CONDITION)
 }
 
-/// Changes a stored definition if `make` says that it did. Returns what is stored then; `None` if it is gone.
-fn change(state: &State, name: &str, mut make: impl FnMut(&mut Value) -> bool) -> Option<Arc<Object>> {
+/// Changes a stored definition, by a caller that holds the [`lock`], if `make` says that it did. Returns what is stored then; `None` if it is gone.
+pub(super) fn change(state: &State, name: &str, mut make: impl FnMut(&mut Value) -> bool) -> Option<Arc<Object>> {
     let key = definitions_key();
     for _ in 0..verbs::ATTEMPTS {
         let stored = state.store.get(&key, "", name)?;
@@ -214,91 +235,9 @@ pub(crate) fn serve_all(state: &Arc<State>) {
     for entry in state.store.snapshot().list(&definitions_key(), None, None) {
         // The history of the objects is not known: none is taken to be of the present schema.
         state.registry.replace(&entry.name, crd::resources(&entry.object, None, state.store.revision() + 1));
-        if object::deletion_timestamp(entry.object.value()).is_some() {
-            spawn_cleanup(state, &entry.name);
-        }
-    }
-}
-
-fn spawn_cleanup(state: &Arc<State>, name: &str) {
-    let (state, name) = (state.clone(), name.to_owned());
-    tokio::spawn(async move {
-        let shutdown = state.shutdown.clone();
-        tokio::select! {
-            () = shutdown.cancelled() => {}
-            () = clean(&state, &name) => {}
-        }
-    });
-}
-
-/// Deletes the objects of a definition, waits until they are gone, and lets the definition go.
-async fn clean(state: &Arc<State>, name: &str) {
-    set_terminating(
-        state,
-        name,
-        "True",
-        "InstanceDeletionInProgress",
-        "CustomResource deletion is in progress",
-    );
-    let resource = state.registry.table().any_of(name);
-    if let Some(resource) = resource {
-        let context = Context::new(state.clone(), User::new("system:apiserver", [MASTERS]), None);
-        let from = state.store.revision();
-        let watcher = state.store.watch(&resource.key, from);
-        delete_all(&context, &resource).await;
-        if let Ok(mut watcher) = watcher {
-            // Finalizers may hold objects for as long as they like; the server's end is the only bound.
-            while state.store.snapshot().count(&resource.key) > 0 && watcher.next().await.is_ok() {}
-        }
-    }
-    set_terminating(state, name, "False", "InstanceDeletionCompleted", "removed all instances");
-    let Some(definitions) = state.registry.get(crd::GROUP, "v1", crd::PLURAL) else { return };
-    let target =
-        Target { resource: definitions, namespace: String::new(), name: name.to_owned(), subresource: None };
-    for _ in 0..verbs::ATTEMPTS {
-        let Some(stored) = state.store.get(&target.resource.key, "", name) else { return };
-        let mut definition = Value::clone(stored.value());
-        let finalizers: Vec<String> =
-            object::finalizers(&definition).filter(|own| *own != CLEANUP).map(str::to_owned).collect();
-        let outcome = if finalizers.is_empty() {
-            definition.take(&["metadata", "finalizers"]);
-            verbs::remove(state, &target, stored.revision(), &definition).await
-        } else {
-            definition.set(&["metadata", "finalizers"], finalizers);
-            verbs::put(state, &target, Some(stored.revision()), definition).await
-        };
-        match outcome {
-            Ok(verbs::Outcome::Stale(_)) => {}
-            Ok(verbs::Outcome::Stored(_)) => return,
-            Err(status) => {
-                tracing::warn!(%name, %status, "removing a deleted definition");
-                return;
-            }
-        }
-    }
-}
-
-fn set_terminating(state: &State, name: &str, status: &str, reason: &str, message: &str) {
-    let _definitions = state.definitions.lock();
-    change(state, name, |definition| {
-        names::set_condition(
-            definition,
-            names::condition("Terminating", status, reason, message, &state.now()),
-        );
-        true
-    });
-}
-
-async fn delete_all(context: &Context, resource: &Arc<Resource>) {
-    for entry in context.state.store.snapshot().list(&resource.key, None, None) {
-        let target = Target {
-            resource: resource.clone(),
-            namespace: entry.namespace.to_string(),
-            name: entry.name.to_string(),
-            subresource: None,
-        };
-        if let Err(status) = delete::delete_unasked(context, &target, &DeleteOptions::default()).await {
-            tracing::warn!(resource = %resource.plural, name = %entry.name, %status, "deleting an object of a deleted definition");
+        let value = entry.object.value();
+        if object::deletion_timestamp(value).is_some() && object::has_finalizer(value, CLEANUP) {
+            cleanup::spawn(state, &entry.name);
         }
     }
 }

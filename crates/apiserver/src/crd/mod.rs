@@ -1,8 +1,8 @@
 //! CustomResourceDefinitions: what makes a document in the store a resource that is served.
 //!
 //! This module owns the way from a definition to the resources it defines; [`definition`] is what their versions share,
-//! [`convert`] the way of an object between versions, [`names`] decides who gets which name, and [`lifecycle`] runs when a
-//! definition is written or deleted.
+//! [`convert`] the way of an object between versions, [`names`] decides who gets which name, [`lifecycle`] runs when a
+//! definition is written or deleted, and [`cleanup`] deletes its objects at its end.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,10 +10,12 @@ use pilothouse_schema::Schema;
 use pilothouse_store::Object;
 use pilothouse_value::{Value, object};
 
+use crate::discovery;
 use crate::resource::{self, Resource, Rules, Subresource};
 use definition::{Definition, Version};
 use shown::Shown;
 
+mod cleanup;
 pub(crate) mod convert;
 pub(crate) mod definition;
 pub(crate) mod lifecycle;
@@ -28,6 +30,9 @@ pub(crate) const PLURAL: &str = "customresourcedefinitions";
 /// The finalizer that holds a definition until its objects are gone.
 pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
+/// The verbs of a custom resource.
+const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+
 /// What a version of a custom resource needs to know of its definition.
 #[derive(Debug)]
 pub(crate) struct Custom {
@@ -36,6 +41,10 @@ pub(crate) struct Custom {
     /// The version's place in `spec.versions`.
     index: usize,
     defaults_on_read: OnceLock<bool>,
+    /// Whether discovery tells of it. One whose names are accepted is served before.
+    pub(crate) established: bool,
+    /// Whether it can be converted at all: a webhook has certificates that can be read, or none.
+    pub(crate) sound: bool,
     /// Whether the definition is being deleted.
     pub(crate) terminating: bool,
     /// Where the scale subresource finds its numbers.
@@ -121,7 +130,10 @@ pub(crate) fn resources(object: &Arc<Object>, before: Option<&Custom>, valid_fro
     let (plural, kind) = (name("plural"), name("kind"));
     let namespaced = text(&["spec", "scope"]) == "Namespaced";
     let versions = value.items_at(&["spec", "versions"]);
-    let terminating = object::deletion_timestamp(value).is_some();
+    let terminating =
+        object::deletion_timestamp(value).is_some() || object::condition_is_true(value, "Terminating");
+    let established = object::condition_is_true(value, "Established");
+    let sound = pilothouse_schema::crd::has_readable_bundle(value);
     let definition = Definition::new(object, before.map(|before| &before.definition), valid_from);
     let mut resources = Vec::new();
     for (index, version) in versions.iter().enumerate() {
@@ -160,6 +172,8 @@ pub(crate) fn resources(object: &Arc<Object>, before: Option<&Custom>, valid_fro
             definition: definition.clone(),
             index,
             defaults_on_read: OnceLock::new(),
+            established,
+            sound,
             terminating,
             scale,
             selectable: version
@@ -168,9 +182,12 @@ pub(crate) fn resources(object: &Arc<Object>, before: Option<&Custom>, valid_fro
                 .filter_map(|field| field.str_at(&["jsonPath"]))
                 .map(|field| (field.trim_start_matches('.').to_owned(), path(field)))
                 .collect(),
-            deprecation: pilothouse_schema::crd::deprecation_warning(value, version_name),
+            deprecation: pilothouse_schema::crd::deprecation_warning(
+                value,
+                version_name,
+                discovery::compare_versions,
+            ),
         };
-        let verbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
         resources.push(Resource::custom(
             Arc::new(custom),
             resource::Names {
@@ -183,7 +200,7 @@ pub(crate) fn resources(object: &Arc<Object>, before: Option<&Custom>, valid_fro
                 namespaced,
                 short_names: list(&[names[0], names[1], "shortNames"]),
                 categories: list(&[names[0], names[1], "categories"]),
-                verbs: verbs.map(str::to_owned).to_vec(),
+                verbs: VERBS.map(str::to_owned).to_vec(),
                 subresources,
             },
             Rules::custom(status),

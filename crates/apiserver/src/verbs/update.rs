@@ -180,7 +180,7 @@ async fn try_change(
     // Before the rules are checked: one is that the storage version is among those that objects may be stored in.
     if resource.is(crd::GROUP, crd::PLURAL) && target.subresource.is_none() {
         pilothouse_schema::crd::add_stored_version(&mut new);
-        crd::lifecycle::warn(context, resource, &new);
+        crd::lifecycle::warn(context, resource, &new, Some(current));
     }
     let mut errors = metadata::validate(&new, resource.namespaced, resource.rules.names);
     errors.extend(metadata::validate_update(&new, current));

@@ -71,6 +71,12 @@ fn bundle(conversion: Props<'_>) -> Option<&str> {
     conversion.child("webhook")?.child("clientConfig")?.some_text("caBundle")
 }
 
+/// Whether the webhook of a CRD, if it has one with a bundle of certificates, has one that can be read.
+pub(super) fn has_readable_bundle(crd: &Value) -> bool {
+    let conversion = crd.at(&["spec", "conversion"]).map(Props);
+    conversion.and_then(bundle).is_none_or(is_readable_bundle)
+}
+
 /// Whether a bundle, in Base64, has a certificate in PEM form. What the certificate says is not looked at.
 fn is_readable_bundle(bundle: &str) -> bool {
     let Ok(bytes) = base64::engine::general_purpose::STANDARD.decode(bundle) else { return false };

@@ -54,11 +54,17 @@ pub fn validate(scale: &Value, object: &Value, only_status: bool) -> Vec<field::
 
 fn nested<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String> {
     let mut value = object;
+    let mut walked = String::new();
     for step in path.trim_start_matches('.').split('.') {
+        walked.push('.');
+        walked.push_str(step);
+        if value.is_null() {
+            return Ok(None);
+        }
         let Some(fields) = value.as_object() else {
             let (value, kind) = (go_value(value), go_type(value));
             return Err(format!(
-                "{path} accessor error: {value} is of the type {kind}, expected map[string]interface{{}}"
+                "{walked} accessor error: {value} is of the type {kind}, expected map[string]interface{{}}"
             ));
         };
         match fields.get(step) {

@@ -1,0 +1,153 @@
+//! The end of a definition: its objects are deleted first, with their finalizers heard. Conditions and texts are those of
+//! apiextensions' finalizing controller.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pilothouse_schema::builtin;
+use pilothouse_value::{Status, Value, object};
+
+use crate::crd::{self, CLEANUP, lifecycle, names};
+use crate::options::DeleteOptions;
+use crate::resource::Resource;
+use crate::state::{Context, State, Target};
+use crate::user::{MASTERS, User};
+use crate::verbs::{self, delete};
+
+/// How long objects may take to go before the definition says that it waits.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long to wait after deletions were refused: the first time, and at most. It doubles each time.
+const RETRY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(60));
+
+/// A condition `Terminating`: status, reason and message.
+struct Terminating(&'static str, &'static str, String);
+
+/// Starts to clean up behind a definition that is being deleted; ends with the server.
+pub(super) fn spawn(state: &Arc<State>, name: &str) {
+    let (state, name) = (state.clone(), name.to_owned());
+    tokio::spawn(async move {
+        let shutdown = state.shutdown.clone();
+        tokio::select! {
+            () = shutdown.cancelled() => {}
+            () = clean(&state, &name) => {}
+        }
+    });
+}
+
+/// Deletes the objects of a definition, waits until they are gone, and lets the definition go.
+async fn clean(state: &Arc<State>, name: &str) {
+    let mut pause = RETRY.0;
+    loop {
+        let begun = Terminating("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress".into());
+        let Some(definition) = set(state, name, &begun) else { return };
+        let outcome = end_instances(state, name, &definition).await;
+        if outcome.0 == "False" {
+            release(state, name, &outcome).await;
+            return;
+        }
+        if set(state, name, &outcome).is_none() {
+            return;
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(RETRY.1);
+    }
+}
+
+/// Deletes the objects, as far as there can be any.
+async fn end_instances(state: &Arc<State>, name: &str, definition: &Value) -> Terminating {
+    let group = definition.str_at(&["spec", "group"]).unwrap_or_default();
+    let plural = definition.str_at(&["spec", "names", "plural"]).unwrap_or_default();
+    if builtin::resources().iter().any(|own| own.group == group && own.plural == plural) {
+        let message = "instances overlap with built-in resources in storage";
+        return Terminating("False", "OverlappingBuiltInResource", message.into());
+    }
+    if !object::condition_is_true(definition, "Established") {
+        return Terminating("False", "NeverEstablished", "resource was never established".into());
+    }
+    if let Some(resource) = state.registry.table().any_of(name) {
+        let revision = state.store.revision();
+        if let Err(message) = delete_all(state, &resource).await {
+            return Terminating("True", "InstanceDeletionFailed", message);
+        }
+        if tokio::time::timeout(PATIENCE, gone(state, &resource, revision)).await.is_err() {
+            let message = "could not confirm zero CustomResources remaining: context deadline exceeded";
+            return Terminating("True", "InstanceDeletionCheck", message.into());
+        }
+    }
+    Terminating("False", "InstanceDeletionCompleted", "removed all instances".into())
+}
+
+/// Resolves when no object of a resource is left.
+async fn gone(state: &State, resource: &Resource, revision: u64) {
+    let there = || state.store.snapshot().count(&resource.key) > 0;
+    let Ok(mut watcher) = state.store.watch(&resource.key, revision) else { return };
+    while there() && watcher.next().await.is_ok() {}
+}
+
+async fn delete_all(state: &Arc<State>, resource: &Arc<Resource>) -> Result<(), String> {
+    let context = Context::new(state.clone(), User::new("system:apiserver", [MASTERS]), None);
+    let mut failures: Vec<Status> = Vec::new();
+    for entry in state.store.snapshot().list(&resource.key, None, None) {
+        let target = Target {
+            resource: resource.clone(),
+            namespace: entry.namespace.to_string(),
+            name: entry.name.to_string(),
+            subresource: None,
+        };
+        match delete::delete(&context, &target, &DeleteOptions::default()).await {
+            Err(status) if !status.is_not_found() => failures.push(status),
+            _ => {}
+        }
+    }
+    match failures.as_slice() {
+        [] => Ok(()),
+        [one] => Err(format!("could not issue all deletes: {}", one.message)),
+        many => {
+            let texts: Vec<&str> = many.iter().map(|status| status.message.as_str()).collect();
+            Err(format!("could not issue all deletes: [{}]", texts.join(", ")))
+        }
+    }
+}
+
+/// Writes a condition. Returns the definition as it is stored then; `None` if it is gone.
+fn set(state: &State, name: &str, terminating: &Terminating) -> Option<Arc<Value>> {
+    let _definitions = state.definitions.lock();
+    let stored = lifecycle::change(state, name, |definition| {
+        mark(definition, terminating, &state.now());
+        true
+    })?;
+    Some(stored.value().clone())
+}
+
+fn mark(definition: &mut Value, Terminating(status, reason, message): &Terminating, now: &str) {
+    names::set_condition(definition, names::condition("Terminating", status, reason, message, now));
+}
+
+/// Takes the finalizer off a definition; without another one it is gone then.
+async fn release(state: &Arc<State>, name: &str, outcome: &Terminating) {
+    let Some(definitions) = state.registry.get(crd::GROUP, "v1", crd::PLURAL) else { return };
+    let target =
+        Target { resource: definitions, namespace: String::new(), name: name.to_owned(), subresource: None };
+    for _ in 0..verbs::ATTEMPTS {
+        let Some(stored) = state.store.get(&target.resource.key, "", name) else { return };
+        let mut definition = Value::clone(stored.value());
+        mark(&mut definition, outcome, &state.now());
+        let finalizers: Vec<String> =
+            object::finalizers(&definition).filter(|own| *own != CLEANUP).map(str::to_owned).collect();
+        let outcome = if finalizers.is_empty() {
+            // Watchers see what was stored last, as upstream.
+            verbs::remove(state, &target, stored.revision(), stored.value()).await
+        } else {
+            definition.set(&["metadata", "finalizers"], finalizers);
+            verbs::put(state, &target, Some(stored.revision()), definition).await
+        };
+        match outcome {
+            Ok(verbs::Outcome::Stale(_)) => {}
+            Ok(verbs::Outcome::Stored(_)) => return,
+            Err(status) => {
+                tracing::warn!(%name, %status, "removing a deleted definition");
+                return;
+            }
+        }
+    }
+}
