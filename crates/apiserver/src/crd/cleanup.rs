@@ -38,7 +38,11 @@ pub(super) fn spawn(state: &Arc<State>, name: &str) {
 async fn clean(state: &Arc<State>, name: &str) {
     let mut pause = RETRY.0;
     loop {
-        let begun = Terminating("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress".into());
+        let begun = Terminating(
+            "True",
+            "InstanceDeletionInProgress",
+            "CustomResource deletion is in progress".into(),
+        );
         let Some(definition) = set(state, name, &begun) else { return };
         let outcome = end_instances(state, name, &definition).await;
         if outcome.0 == "False" {

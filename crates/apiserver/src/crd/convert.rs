@@ -6,15 +6,18 @@
 //! `schemaCoercingConverter` of apiextensions.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pilothouse_schema as schema;
 use pilothouse_store::Object;
-use pilothouse_value::{Gvk, Status, Value, object};
+use pilothouse_value::{Gvk, Status, Value, object, parse};
 
 use crate::crd::definition::{Definition, Version};
 use crate::crd::review::{self, Place};
 use crate::state::State;
 
+/// How long a webhook may take for one question.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Most objects in one question.
 const BATCH: usize = 256;
 
@@ -135,7 +138,14 @@ async fn ask(
         .collect()
 }
 
-/// Sends a question to the webhook of a definition.
-async fn call(_state: &Arc<State>, _definition: &Value, _question: &Value) -> Result<Value, String> {
-    Err("conversion webhooks are not called yet".into())
+/// Sends a question to the webhook of a definition and reads the answer.
+async fn call(state: &Arc<State>, definition: &Value, question: &Value) -> Result<Value, String> {
+    let config =
+        definition.at(&["spec", "conversion", "webhook", "clientConfig"]).cloned().unwrap_or_default();
+    let hook = state.hooks.get(&config).map_err(|error| error.to_string())?;
+    let body = question.to_json().into();
+    let answer = hook.call(state, body, PATIENCE).await.map_err(|error| error.to_string())?;
+    parse::json(&answer)
+        .map(|parsed| parsed.value)
+        .map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))
 }

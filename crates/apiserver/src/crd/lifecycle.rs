@@ -50,8 +50,7 @@ pub(crate) fn written(state: &Arc<State>, target: &Target, stored: &Arc<Object>)
     if !target.resource.is(crd::GROUP, crd::PLURAL) {
         return;
     }
-    let (definition, renamed) =
-        settle(state, &target.name).unwrap_or_else(|| (stored.clone(), false));
+    let (definition, renamed) = settle(state, &target.name).unwrap_or_else(|| (stored.clone(), false));
     serve(state, &target.name, &definition);
     if renamed {
         settle_others(state, &target.name);
@@ -152,7 +151,11 @@ fn approve(definition: &mut Value, group: &str, now: &str) -> bool {
 }
 
 /// Changes a stored definition, by a caller that holds the [`lock`], if `make` says that it did. Returns what is stored then; `None` if it is gone.
-pub(super) fn change(state: &State, name: &str, mut make: impl FnMut(&mut Value) -> bool) -> Option<Arc<Object>> {
+pub(super) fn change(
+    state: &State,
+    name: &str,
+    mut make: impl FnMut(&mut Value) -> bool,
+) -> Option<Arc<Object>> {
     let key = definitions_key();
     for _ in 0..verbs::ATTEMPTS {
         let stored = state.store.get(&key, "", name)?;

@@ -146,9 +146,11 @@ pub(crate) fn set_condition(definition: &mut Value, mut condition: Value) {
     let Some(conditions) = conditions.as_array_mut() else { return };
     match conditions.iter_mut().find(|own| own.str_at(&["type"]) == Some(&kind)) {
         // What others have put into the condition stays.
-        Some(own) => condition.as_object().into_iter().flat_map(|fields| fields.iter()).for_each(|(key, value)| {
-            own.set(&[key], value.clone());
-        }),
+        Some(own) => {
+            condition.as_object().into_iter().flat_map(|fields| fields.iter()).for_each(|(key, value)| {
+                own.set(&[key], value.clone());
+            })
+        }
         None => conditions.push(condition),
     }
 }

@@ -7,7 +7,11 @@ mod admission;
 #[cfg(test)]
 mod builtins;
 #[cfg(test)]
+mod converter;
+#[cfg(test)]
 mod crd;
+#[cfg(test)]
+mod crd_conversion;
 #[cfg(test)]
 mod create;
 #[cfg(test)]
