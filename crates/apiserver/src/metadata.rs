@@ -4,6 +4,8 @@
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::{Map, Value, names, object};
 
+use crate::state::Context;
+
 /// Most bytes of all annotations of an object together.
 const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 
@@ -214,21 +216,34 @@ fn copy(new: &mut Value, old: &Value, key: &str) {
     }
 }
 
-/// Removes owner references that name the same uid again. Returns whether there were any.
-pub(crate) fn dedup_owners(value: &mut Value) -> bool {
+/// Removes owner references that are there already, and tells of it, as upstream does before and `after` admission.
+pub(crate) fn dedup_owners(context: &Context, value: &mut Value, after: bool) {
     let Some(owners) = value.at_mut(&["metadata", "ownerReferences"]).and_then(Value::as_array_mut) else {
-        return false;
+        return;
     };
-    let before = owners.len();
+    if owners.len() < 2 {
+        return;
+    }
     let mut seen: Vec<Value> = Vec::new();
+    let mut duplicates: Vec<String> = Vec::new();
     owners.retain(|owner| {
         let again = seen.contains(owner);
-        if !again {
+        if again {
+            duplicates.push(owner.str_at(&["uid"]).unwrap_or_default().to_owned());
+        } else {
             seen.push(owner.clone());
         }
         !again
     });
-    owners.len() != before
+    if duplicates.is_empty() {
+        return;
+    }
+    let after = if after { " after mutating admission happens" } else { "" };
+    context.warn(format!(
+        ".metadata.ownerReferences contains duplicate entries{after}; API server dedups owner references in 1.20+, and may \
+         reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+        duplicates.join(", ")
+    ));
 }
 
 /// Gives a document the managers of another, which is not needed any more.

@@ -97,7 +97,7 @@ where
     };
     let user = authn::impersonate(&state, user, request.headers())?;
     let user_agent = text(request.headers(), header::USER_AGENT).map(str::to_owned);
-    let context = Context::new(state.clone(), user, user_agent);
+    let mut context = Context::new(state.clone(), user, user_agent);
     let name = info.resource.as_ref().and_then(|path| path.authorized_name(&info.verb, &query));
     authz::authorize(&state, &attributes(&context.user, &info, name.as_deref().unwrap_or_default()))?;
 
@@ -135,12 +135,13 @@ where
             .ok_or_else(|| Status::bad_request("unrecognized includeObject value"))?,
         now: state.clock.now(),
     };
+    let limit = timeout(&query)?;
+    context.deadline = context.deadline.min(tokio::time::Instant::now() + limit);
     let call = Call { context: &context, target: &target, query: &query, style };
     let answer = if info.verb == "watch" {
         // A watch lasts as long as it says itself.
         call.watch().await
     } else {
-        let limit = timeout(&query)?;
         match tokio::time::timeout(limit, call.answer(&info.verb, request)).await {
             Ok(answer) => answer,
             Err(_) => Err(Status::timeout(

@@ -120,6 +120,33 @@ async fn show(state: &Arc<State>, custom: &Custom, stored: &Arc<Object>) -> Resu
     Ok(shown.into_iter().next().map_or_else(|| stored.value().clone(), Arc::new))
 }
 
+/// An object of one version of a resource in another version of it.
+///
+/// # Errors
+/// 500 if it cannot be converted.
+pub(crate) async fn to_version(state: &Arc<State>, to: &Resource, mut value: Value) -> Result<Value, Status> {
+    if object::api_version(&value) == to.api_version() {
+        return Ok(value);
+    }
+    match &to.custom {
+        Some(custom) => {
+            let Some(version) = custom.served() else { return Ok(value) };
+            let converted = convert::convert(state, &custom.definition, vec![value], version).await?;
+            Ok(converted.into_iter().next().unwrap_or_default())
+        }
+        None if to.group == "events.k8s.io" => Ok(event_from_core(&value)),
+        None if object::kind(&value) == "Event" && to.group.is_empty() => {
+            value = event_to_core(&value);
+            kinds::read(&to.gvk(), &mut value)?;
+            Ok(value)
+        }
+        None => {
+            value.set(&["apiVersion"], to.api_version());
+            Ok(value)
+        }
+    }
+}
+
 /// Turns an object of this resource's version into the form that is stored.
 ///
 /// # Errors

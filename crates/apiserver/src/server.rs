@@ -11,6 +11,7 @@ use pilothouse_store::{Clock, Config, Store};
 use pilothouse_value::Status;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::admission::webhook::Configurations;
 use crate::allocate::Allocations;
 use crate::authz;
 use crate::bootstrap;
@@ -175,6 +176,7 @@ impl Builder {
             service_accounts: AtomicBool::new(self.service_accounts),
             kubelet: RwLock::new(None),
             hooks: Hooks::default(),
+            webhooks: Configurations::new(),
             service_resolver: RwLock::new(None),
             definitions: Mutex::new(()),
             allocations: Mutex::new(Allocations::new(self.service_network.0, self.service_network.1)),

@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
 use pilothouse_store::{Clock, Store};
 use pilothouse_value::Status;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::admission::webhook::Configurations;
 use crate::allocate::Allocations;
 use crate::identity::Identity;
 use crate::kubelet::Kubelet;
@@ -16,6 +19,9 @@ use crate::registry::Registry;
 use crate::resource::Resource;
 use crate::user::User;
 use crate::webhook::{Hooks, ServiceResolver};
+
+/// How long a write may take.
+const LONGEST_WRITE: Duration = Duration::from_secs(34);
 
 /// Who may do what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,6 +46,8 @@ pub(crate) struct State {
     pub(crate) kubelet: RwLock<Option<Arc<dyn Kubelet>>>,
     /// The places that webhooks are served at, with their open connections.
     pub(crate) hooks: Hooks,
+    /// The webhooks that are asked when objects are written.
+    pub(crate) webhooks: Configurations,
     /// Says where Services of webhooks are reached, before the cluster is asked.
     pub(crate) service_resolver: RwLock<Option<Arc<dyn ServiceResolver>>>,
     /// Held while definitions are written, so that no two decide on names at once.
@@ -69,13 +77,16 @@ pub(crate) struct Context {
     pub(crate) user: User,
     /// The name that writes are recorded under if the options give none.
     pub(crate) user_agent: Option<String>,
+    /// When the request must have been answered.
+    pub(crate) deadline: Instant,
     warnings: Mutex<Vec<String>>,
 }
 
 impl Context {
     /// The context of a request by this user.
     pub(crate) fn new(state: Arc<State>, user: User, user_agent: Option<String>) -> Context {
-        Context { state, user, user_agent, warnings: Mutex::new(Vec::new()) }
+        let deadline = Instant::now() + LONGEST_WRITE;
+        Context { state, user, user_agent, deadline, warnings: Mutex::new(Vec::new()) }
     }
 
     /// Adds a warning to the answer. The same text is told once.

@@ -89,6 +89,14 @@ pub fn track(old: Option<&Value>, new: &mut Value, schema: &Schema, manager: &Ma
     entries.write(new);
 }
 
+/// Whether the entries of an object can be read.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn check(object: &Value) -> Result<(), String> {
+    Entries::read(object.at(&["metadata", "managedFields"])).map(|_| ())
+}
+
 /// What an object of this kind is before anything is set. For built-in kinds that is the Go type's zero value, which has
 /// some fields already: whoever creates the object does not own those structs, only what is in them.
 fn empty(object: &Value) -> Value {

@@ -199,6 +199,11 @@ impl<'a> Attributes<'a> {
         self.object.take().unwrap_or_default()
     }
 
+    /// Notes something for the audit log. There is no audit log yet: what would be in it is traced.
+    pub(crate) fn annotate(&self, key: &str, value: &str) {
+        tracing::debug!(target: "audit", key, value, "annotation");
+    }
+
     /// 403 as upstream's plugins word it: the name of the object, or what it will be generated from.
     pub(crate) fn forbidden(&self, why: &str) -> Status {
         let generated =

@@ -5,8 +5,11 @@
 
 mod attributes;
 mod builtin;
+mod conditions;
+pub(crate) mod webhook;
 
-use pilothouse_value::Status;
+use pilothouse_merge::managed;
+use pilothouse_value::{Status, Value};
 
 use crate::state::{Context, Target};
 
@@ -54,8 +57,8 @@ pub(crate) fn sees_updates(target: &Target) -> bool {
 }
 
 /// Whether webhooks may be asked about an update of this target.
-pub(crate) fn asks_others(_context: &Context, _target: &Target) -> bool {
-    false
+pub(crate) fn asks_others(context: &Context, target: &Target) -> bool {
+    sees_updates(target) && webhook::may_ask(&context.state, target)
 }
 
 /// Lets the plugins and webhooks change an object.
@@ -63,8 +66,48 @@ pub(crate) fn asks_others(_context: &Context, _target: &Target) -> bool {
 /// # Errors
 /// What the first that refuses says.
 pub(crate) async fn mutate(attributes: &mut Attributes<'_>) -> Result<(), Status> {
-    admit(BEFORE_WEBHOOKS, attributes)?;
-    admit(AFTER_WEBHOOKS, attributes)
+    let state = attributes.state();
+    if !webhook::may_ask(state, attributes.target) {
+        admit(BEFORE_WEBHOOKS, attributes)?;
+        return admit(AFTER_WEBHOOKS, attributes);
+    }
+    let webhooks = state.webhooks.get(state);
+    let managers = managers(attributes);
+    let mut round = webhook::Reinvocation::default();
+    loop {
+        admit(BEFORE_WEBHOOKS, attributes)?;
+        webhook::mutate(attributes, webhooks.mutating(), &mut round).await?;
+        admit(AFTER_WEBHOOKS, attributes)?;
+        if round.again || !round.wanted {
+            break;
+        }
+        round.again = true;
+    }
+    keep_managers(attributes, managers);
+    Ok(())
+}
+
+const MANAGED_FIELDS: [&str; 2] = ["metadata", "managedFields"];
+
+fn managers(attributes: &Attributes<'_>) -> Option<Value> {
+    attributes.object.as_ref().and_then(|object| object.at(&MANAGED_FIELDS)).cloned()
+}
+
+/// Who owns which fields is not a webhook's to say in a form that cannot be read.
+fn keep_managers(attributes: &mut Attributes<'_>, before: Option<Value>) {
+    let Some(object) = &mut attributes.object else { return };
+    if let Err(why) = managed::check(object) {
+        match before {
+            Some(before) => object.set(&MANAGED_FIELDS, before),
+            None => {
+                object.take(&MANAGED_FIELDS);
+            }
+        }
+        attributes.context.warn(format!(
+            ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated \
+             mutating admission controller; please fix your requests: {why}"
+        ));
+    }
 }
 
 fn admit(plugins: &[&dyn Plugin], attributes: &mut Attributes<'_>) -> Result<(), Status> {
@@ -82,6 +125,11 @@ fn admit(plugins: &[&dyn Plugin], attributes: &mut Attributes<'_>) -> Result<(),
 /// What the first that refuses says.
 pub(crate) async fn validate(attributes: &Attributes<'_>) -> Result<(), Status> {
     check(BEFORE_WEBHOOKS, attributes)?;
+    let state = attributes.state();
+    if webhook::may_ask(state, attributes.target) {
+        let webhooks = state.webhooks.get(state);
+        webhook::validate(attributes, webhooks.validating()).await?;
+    }
     check(AFTER_WEBHOOKS, attributes)
 }
 

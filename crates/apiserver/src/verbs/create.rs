@@ -64,12 +64,7 @@ pub(crate) async fn create_object(
     }
     metadata::wipe(&mut value);
     set_namespace(target, &mut value)?;
-    if metadata::dedup_owners(&mut value) {
-        context.warn(
-            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may \
-             reject such requests as early as 1.24; please fix your requests",
-        );
-    }
+    metadata::dedup_owners(context, &mut value, false);
     // Nobody owns a status that the kind does not take from here, but admission sees it.
     let status = strategy::take_status(resource, &mut value);
     if tracking == Tracking::Update {
@@ -86,6 +81,7 @@ pub(crate) async fn create_object(
     let mut attributes = Attributes::create(context, target, value, options);
     admission::mutate(&mut attributes).await?;
     let mut value = attributes.take_object();
+    metadata::dedup_owners(context, &mut value, true);
     strategy::take_status(resource, &mut value);
     authz::may_grant(context, resource, &value, None)?;
     value.set(&["metadata", "uid"], uuid::Uuid::new_v4().to_string());

@@ -38,12 +38,7 @@ pub(crate) async fn update(
     let mut body = intake::read(context, resource, incoming, options.field_validation)?;
     check_name(target, &mut body)?;
     let version = object::resource_version(&body).to_owned();
-    if metadata::dedup_owners(&mut body) {
-        context.warn(
-            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may \
-             reject such requests as early as 1.24; please fix your requests",
-        );
-    }
+    metadata::dedup_owners(context, &mut body, false);
     if !version.is_empty() && version.parse::<u64>().is_err() {
         let message = format!("strconv.ParseUint: parsing {}: invalid syntax", field::quote(&version));
         return Err(Status::new(500, "", message));
@@ -249,7 +244,9 @@ async fn admit(
     }
     let mut attributes = Attributes::update(context, target, new, current.clone(), options);
     admission::mutate(&mut attributes).await?;
-    Ok(attributes.take_object())
+    let mut new = attributes.take_object();
+    metadata::dedup_owners(context, &mut new, true);
+    Ok(new)
 }
 
 /// Lets admission refuse the new document as it will be stored.

@@ -1,0 +1,206 @@
+//! Match conditions: expressions over a request that say whether a webhook is asked about it.
+//!
+//! Expressions see `object`, `oldObject`, `namespaceObject` (always null for webhooks), `request`, `authorizer` and
+//! `authorizer.requestResource`. Source: `pkg/admission/plugin/cel` and `webhook/matchconditions` of k8s.io/apiserver.
+
+use std::sync::OnceLock;
+
+use pilothouse_cel::{
+    DeclType, Env, EnvBuilder, ListKind, MATCH_CONDITIONS_COST_BUDGET, PER_CALL_LIMIT, Program, Val,
+};
+use pilothouse_value::Value;
+
+use super::Attributes;
+use super::webhook::request;
+use crate::resource::Resource;
+
+/// The conditions of one webhook, compiled.
+#[derive(Debug, Default)]
+pub(super) struct Conditions(Vec<Condition>);
+
+#[derive(Debug)]
+struct Condition {
+    expression: String,
+    program: Result<Program, String>,
+}
+
+/// What conditions say of a request.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// All are true.
+    Met,
+    /// One is false.
+    NotMet,
+    /// None is false, and at least one could not be evaluated.
+    Failed(String),
+}
+
+impl Conditions {
+    /// Compiles the `matchConditions` of a webhook.
+    pub(super) fn compile(conditions: &[Value]) -> Conditions {
+        let compiled = conditions.iter().map(|condition| {
+            let expression = condition.str_at(&["expression"]).unwrap_or_default().trim().to_owned();
+            let program = stored().compile(&expression).map_err(|issues| issues.to_string());
+            Condition { expression, program }
+        });
+        Conditions(compiled.collect())
+    }
+
+    /// What they say of a request, shown in a version of its resource.
+    pub(super) fn evaluate(
+        &self,
+        attributes: &Attributes<'_>,
+        resource: &Resource,
+        object: Option<&Value>,
+        old: Option<&Value>,
+    ) -> Verdict {
+        if self.0.is_empty() {
+            return Verdict::Met;
+        }
+        let mut request = request(attributes, resource);
+        request.set(&["dryRun"], attributes.dry_run());
+        if let Some(options) = attributes.options_document() {
+            request.set(&["options"], options);
+        }
+        let request = match Val::view(&request, request_type()) {
+            Ok(request) => request,
+            Err(error) => return Verdict::Failed(error.to_string()),
+        };
+        let variables = [
+            ("object", object.map_or(Val::Null, Val::dynamic)),
+            ("oldObject", old.map_or(Val::Null, Val::dynamic)),
+            ("namespaceObject", Val::Null),
+            ("request", request),
+        ];
+        let mut budget = MATCH_CONDITIONS_COST_BUDGET;
+        let mut errors: Vec<String> = Vec::new();
+        for condition in &self.0 {
+            let program = match &condition.program {
+                Ok(program) => program,
+                Err(why) => {
+                    errors.push(format!("compilation error: compilation failed: {why}"));
+                    continue;
+                }
+            };
+            let evaluation = program.eval(&variables, Some(PER_CALL_LIMIT));
+            let Some(left) = budget.checked_sub(evaluation.cost) else {
+                return Verdict::Failed(
+                    "validation failed due to running out of cost budget, no further validation rules will be run"
+                        .into(),
+                );
+            };
+            budget = left;
+            match evaluation.value {
+                Ok(value) if value.as_bool() == Some(false) => return Verdict::NotMet,
+                Ok(_) => {}
+                Err(error) => {
+                    errors.push(format!("expression '{}' resulted in error: {error}", condition.expression))
+                }
+            }
+        }
+        let mut seen: Vec<String> = Vec::new();
+        for error in errors {
+            if !seen.contains(&error) {
+                seen.push(error);
+            }
+        }
+        match seen.as_slice() {
+            [] => Verdict::Met,
+            [one] => Verdict::Failed(one.clone()),
+            many => Verdict::Failed(format!("[{}]", many.join(", "))),
+        }
+    }
+}
+
+/// What expressions may use that were accepted before.
+fn stored() -> &'static Env {
+    static ENV: OnceLock<Env> = OnceLock::new();
+    ENV.get_or_init(|| declare(Env::kubernetes_stored()).build())
+}
+
+fn declare(builder: EnvBuilder) -> EnvBuilder {
+    builder
+        .variable("object", DeclType::dynamic())
+        .variable("oldObject", DeclType::dynamic())
+        .variable("namespaceObject", namespace_type())
+        .variable("request", request_type().clone())
+}
+
+fn strings() -> DeclType {
+    DeclType::list(DeclType::string(None), None, ListKind::Atomic)
+}
+
+/// The type of `request`: an `AdmissionRequest` without its documents.
+fn request_type() -> &'static DeclType {
+    static TYPE: OnceLock<DeclType> = OnceLock::new();
+    TYPE.get_or_init(|| {
+        let text = || DeclType::string(None);
+        let kind = DeclType::object("kubernetes.GroupVersionKind")
+            .field("group", text(), true)
+            .field("version", text(), true)
+            .field("kind", text(), true)
+            .build();
+        let resource = DeclType::object("kubernetes.GroupVersionResource")
+            .field("group", text(), true)
+            .field("version", text(), true)
+            .field("resource", text(), true)
+            .build();
+        let user = DeclType::object("kubernetes.UserInfo")
+            .field("username", text(), false)
+            .field("uid", text(), false)
+            .field("groups", strings(), false)
+            .field("extra", DeclType::map(strings(), None), false)
+            .build();
+        DeclType::object("kubernetes.AdmissionRequest")
+            .field("kind", kind.clone(), true)
+            .field("resource", resource.clone(), true)
+            .field("subResource", text(), false)
+            .field("requestKind", kind, true)
+            .field("requestResource", resource, true)
+            .field("requestSubResource", text(), false)
+            .field("name", text(), true)
+            .field("namespace", text(), false)
+            .field("operation", text(), true)
+            .field("userInfo", user, true)
+            .field("dryRun", DeclType::bool(), false)
+            .field("options", DeclType::dynamic(), false)
+            .build()
+    })
+}
+
+/// The type of `namespaceObject`.
+fn namespace_type() -> DeclType {
+    let text = || DeclType::string(None);
+    let texts = || DeclType::map(text(), None);
+    let condition = DeclType::object("kubernetes.NamespaceCondition")
+        .field("status", text(), true)
+        .field("type", text(), true)
+        .field("lastTransitionTime", DeclType::date_time(), true)
+        .field("message", text(), true)
+        .field("reason", text(), true)
+        .build();
+    let metadata = DeclType::object("kubernetes.NamespaceMetadata")
+        .field("name", text(), true)
+        .field("generateName", text(), true)
+        .field("namespace", text(), true)
+        .field("labels", texts(), true)
+        .field("annotations", texts(), true)
+        .field("UID", text(), true)
+        .field("creationTimestamp", DeclType::date_time(), true)
+        .field("deletionGracePeriodSeconds", DeclType::int(), true)
+        .field("deletionTimestamp", DeclType::date_time(), true)
+        .field("generation", DeclType::int(), true)
+        .field("resourceVersion", text(), true)
+        .field("finalizers", strings(), true)
+        .build();
+    let spec = DeclType::object("kubernetes.NamespaceSpec").field("finalizers", strings(), true).build();
+    let status = DeclType::object("kubernetes.NamespaceStatus")
+        .field("conditions", DeclType::list(condition, None, ListKind::Atomic), true)
+        .field("phase", text(), true)
+        .build();
+    DeclType::object("kubernetes.Namespace")
+        .field("metadata", metadata, true)
+        .field("spec", spec, true)
+        .field("status", status, true)
+        .build()
+}
