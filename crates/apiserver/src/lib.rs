@@ -31,6 +31,7 @@ mod names;
 mod negotiate;
 mod openapi;
 mod options;
+mod ownership;
 mod paths;
 mod pipeline;
 mod present;

@@ -245,14 +245,3 @@ pub(crate) fn dedup_owners(context: &Context, value: &mut Value, after: bool) {
         duplicates.join(", ")
     ));
 }
-
-/// Gives a document the managers of another, which is not needed any more.
-pub(crate) fn keep_managers(value: &mut Value, mut tracked: Value) {
-    const PATH: [&str; 2] = ["metadata", "managedFields"];
-    match tracked.take(&PATH) {
-        Some(managers) => value.set(&PATH, managers),
-        None => {
-            value.take(&PATH);
-        }
-    }
-}

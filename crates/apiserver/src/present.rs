@@ -211,6 +211,19 @@ pub(crate) async fn is_stored(
     Ok(value == **stored.value())
 }
 
+/// A built-in object in another version.
+pub(crate) fn between(value: &Value, api_version: &str) -> Value {
+    match (object::api_version(value), api_version) {
+        ("v1", "events.k8s.io/v1") => event_from_core(value),
+        ("events.k8s.io/v1", "v1") => event_to_core(value),
+        _ => {
+            let mut value = value.clone();
+            value.set(&["apiVersion"], api_version);
+            value
+        }
+    }
+}
+
 fn convert_built_in(resource: &Resource, stored: &Value) -> Value {
     if resource.group == "events.k8s.io" {
         return event_from_core(stored);

@@ -1,23 +1,28 @@
-//! Sets of fields, in the tree form of `FieldsV1` that `metadata.managedFields` carries.
-//!
-//! A path element is kept as the text that stands in the document: `f:NAME` for a field, `k:{…}` for the item of a list
-//! with keys, `v:…` for the item of a set, `i:N` for the item at a position. See structured-merge-diff, `fieldpath`.
+//! Sets of fields: what `metadata.managedFields` records of a manager. They print as `FieldsV1`, and behave as
+//! structured-merge-diff's `fieldpath.Set` does.
 
-use pilothouse_schema::Schema;
+mod element;
+mod filter;
+
+pub use element::{ElementError, PathElement, compare};
+pub use filter::{Filter, Pattern};
+
+pub(crate) use element::same;
+
+use crate::typed::Type;
 use pilothouse_value::{Map, Value};
 use std::collections::BTreeMap;
 
-use crate::typed::Node as SchemaNode;
-
-/// A set of fields of one document.
+/// A set of paths of one document. That a path is in the set says nothing of its parent or of what is below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSet {
-    nodes: BTreeMap<Box<str>, Node>,
+    nodes: BTreeMap<PathElement, Node>,
 }
 
 /// Invariant: `owned` or something `below`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Node {
+    /// Whether the path that ends here is in the set.
     owned: bool,
     below: FieldSet,
 }
@@ -33,18 +38,33 @@ impl FieldSet {
         Self::default()
     }
 
-    /// Reads `fieldsV1`.
+    /// Reads `fieldsV1`. Elements of a kind that is not known are left out.
     ///
     /// # Errors
     /// When something in it is not an object, or a key is no path element.
     pub fn from_value(fields: &Value) -> Result<Self, FieldsError> {
-        let map = fields
-            .as_object()
-            .ok_or_else(|| FieldsError(format!("expected an object, got {}", fields.kind_name())))?;
+        let nothing = Map::new();
+        let map = match fields {
+            Value::Object(map) => map,
+            Value::Null => &nothing,
+            other => return Err(FieldsError(format!("expected an object, got {}", other.kind_name()))),
+        };
         let mut set = Self::default();
         for (key, below) in map.iter().filter(|(key, _)| *key != ".") {
-            let owned = below.as_object().is_some_and(|below| below.is_empty() || below.contains_key("."));
-            set.insert(canonical(key)?, owned, Self::from_value(below)?);
+            let element = match PathElement::parse(key) {
+                Ok(element) => element,
+                Err(ElementError::Unknown) => continue,
+                Err(ElementError::Malformed(why)) => {
+                    return Err(FieldsError(format!("path element {key:?}: {why}")));
+                }
+            };
+            let inner = Self::from_value(below)?;
+            let node = set.nodes.entry(element).or_default();
+            node.owned |= inner.is_empty() || below.get(".").is_some();
+            // Of one element in two spellings the later one says what is below.
+            if !inner.is_empty() {
+                node.below = inner;
+            }
         }
         Ok(set)
     }
@@ -55,14 +75,16 @@ impl FieldSet {
     }
 
     fn to_map(&self, owned: bool) -> Map {
-        let mut map = Map::new();
+        let mut fields: Vec<(String, Value)> = Vec::with_capacity(self.nodes.len() + 1);
         if owned && !self.is_empty() {
-            map.insert(".", Value::object());
+            fields.push((".".to_owned(), Value::object()));
         }
-        for (key, node) in &self.nodes {
-            map.insert(key.clone(), Value::Object(node.below.to_map(node.owned)));
+        for (element, node) in &self.nodes {
+            fields.push((element.to_text(), Value::Object(node.below.to_map(node.owned))));
         }
-        map
+        // Numbers have another order as texts; in order, adding to a map is cheap.
+        fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+        fields.into_iter().collect()
     }
 
     /// Whether no field is in the set.
@@ -70,43 +92,68 @@ impl FieldSet {
         self.nodes.is_empty()
     }
 
+    /// How many paths are in the set.
+    pub fn len(&self) -> usize {
+        self.nodes.values().map(|node| usize::from(node.owned) + node.below.len()).sum()
+    }
+
+    /// Adds a path. The path of no element, which is the whole document, is never in a set.
+    pub fn insert_path(&mut self, path: &[PathElement]) {
+        if let Some((first, rest)) = path.split_first() {
+            let node = self.nodes.entry(first.clone()).or_default();
+            if rest.is_empty() {
+                node.owned = true;
+            } else {
+                node.below.insert_path(rest);
+            }
+        }
+    }
+
+    /// Whether the set holds a path.
+    pub fn has(&self, path: &[PathElement]) -> bool {
+        match path {
+            [] => false,
+            [last] => self.owns(last),
+            [first, rest @ ..] => self.nodes.get(first).is_some_and(|node| node.below.has(rest)),
+        }
+    }
+
     /// Adds what is under `element`; adds nothing when there is nothing.
-    pub(crate) fn insert(&mut self, element: impl Into<Box<str>>, owned: bool, below: FieldSet) {
+    pub(crate) fn insert(&mut self, element: PathElement, owned: bool, below: FieldSet) {
         if owned || !below.is_empty() {
-            let node = self.nodes.entry(element.into()).or_default();
+            let node = self.nodes.entry(element).or_default();
             node.owned |= owned;
             node.below.extend(below);
         }
     }
 
     /// A set of plain fields, each given by the names that lead to it.
-    pub(crate) fn of_fields(paths: &[&[&str]]) -> Self {
+    pub fn of_fields(paths: &[&[&str]]) -> Self {
         let mut set = Self::default();
         for path in paths {
-            let mut below = Self::default();
-            let mut owned = true;
-            for name in path.iter().rev() {
-                let mut parent = Self::default();
-                parent.insert(format!("f:{name}"), owned, std::mem::take(&mut below));
-                below = parent;
-                owned = false;
-            }
-            set.extend(below);
+            let path: Vec<PathElement> = path.iter().map(|name| PathElement::field(*name)).collect();
+            set.insert_path(&path);
         }
         set
     }
 
     /// What the set holds below one path element.
-    pub(crate) fn below(&self, element: &str) -> Option<&FieldSet> {
+    pub(crate) fn below(&self, element: &PathElement) -> Option<&FieldSet> {
         self.nodes.get(element).map(|node| &node.below).filter(|below| !below.is_empty())
     }
 
     /// Whether the set holds the path of this one element.
-    pub(crate) fn owns(&self, element: &str) -> bool {
+    pub(crate) fn owns(&self, element: &PathElement) -> bool {
         self.nodes.get(element).is_some_and(|node| node.owned)
     }
 
-    fn extend(&mut self, other: FieldSet) {
+    /// The first elements of all paths, with whether they are paths themselves and what is below them.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = (&PathElement, bool, &FieldSet)> {
+        self.nodes.iter().map(|(element, node)| (element, node.owned, &node.below))
+    }
+
+    /// Adds all paths of another set.
+    pub(crate) fn extend(&mut self, other: FieldSet) {
         if self.nodes.is_empty() {
             self.nodes = other.nodes;
             return;
@@ -130,11 +177,8 @@ impl FieldSet {
         let mut both = Self::default();
         for (element, node) in &self.nodes {
             if let Some(theirs) = other.nodes.get(element) {
-                both.insert(
-                    element.clone(),
-                    node.owned && theirs.owned,
-                    node.below.intersection(&theirs.below),
-                );
+                let owned = node.owned && theirs.owned;
+                both.insert(element.clone(), owned, node.below.intersection(&theirs.below));
             }
         }
         both
@@ -143,106 +187,89 @@ impl FieldSet {
     /// The fields that `other` does not hold. A field stays when only its parent is in `other`.
     #[must_use]
     pub fn difference(&self, other: &FieldSet) -> FieldSet {
+        self.without(other, false)
+    }
+
+    /// The fields that `other` holds neither themselves nor through one of their parents.
+    #[must_use]
+    pub fn recursive_difference(&self, other: &FieldSet) -> FieldSet {
+        self.without(other, true)
+    }
+
+    fn without(&self, other: &FieldSet, recursive: bool) -> FieldSet {
+        if other.is_empty() {
+            return self.clone();
+        }
         let mut rest = Self::default();
         for (element, node) in &self.nodes {
             match other.nodes.get(element) {
                 None => rest.insert(element.clone(), node.owned, node.below.clone()),
+                Some(theirs) if recursive && theirs.owned => {}
                 Some(theirs) => {
-                    let owned = node.owned && !theirs.owned;
-                    rest.insert(element.clone(), owned, node.below.difference(&theirs.below));
+                    let below = node.below.without(&theirs.below, recursive);
+                    rest.insert(element.clone(), node.owned && !theirs.owned, below);
                 }
             }
         }
         rest
     }
 
-    /// Only what is below `status` for that subresource, and all but that for the object itself.
-    pub(crate) fn of_endpoint(&self, subresource: &str) -> FieldSet {
-        let is_status = |element: &str| element == "f:status";
-        let is_set = |element: &str| match subresource {
-            "" => !is_status(element),
-            "status" => is_status(element),
-            _ => true,
-        };
-        let nodes = self.nodes.iter().filter(|(element, _)| is_set(element));
-        Self { nodes: nodes.map(|(element, node)| (element.clone(), node.clone())).collect() }
+    /// The paths below which no other path is.
+    #[must_use]
+    pub fn leaves(&self) -> FieldSet {
+        let mut leaves = Self::default();
+        for (element, node) in &self.nodes {
+            leaves.insert(element.clone(), node.owned && node.below.is_empty(), node.below.leaves());
+        }
+        leaves
     }
 
     /// The set with every declared field that leads to one of its fields. Keys of free-form maps are not declared.
-    pub(crate) fn with_named_parents(&self, schema: SchemaNode<'_>) -> FieldSet {
+    #[must_use]
+    pub fn with_named_parents<'s, T: Type<'s>>(&self, ty: Option<T>) -> FieldSet {
+        let atom = ty.and_then(|ty| ty.atom().ok());
         let mut full = Self::default();
         for (element, node) in &self.nodes {
-            let (child, named) = match element.strip_prefix("f:") {
-                Some(name) => (schema.child(name), schema.declares(name)),
-                None => (Some(schema.items()), false),
+            let map = atom.as_ref().and_then(|atom| atom.map.as_ref());
+            let list = atom.as_ref().and_then(|atom| atom.list.as_ref());
+            let (child, declared) = match (element, map, list) {
+                (PathElement::Field(name), Some(map), _) => match ty.and_then(|ty| ty.field(name)) {
+                    Some(field) => (Some(field), true),
+                    None => (map.element, false),
+                },
+                (PathElement::Key(_), _, Some(list)) => (list.items, false),
+                _ => (None, false),
             };
-            let child = child.unwrap_or_else(|| SchemaNode::inner(Schema::any()));
-            full.insert(element.clone(), node.owned || named, node.below.with_named_parents(child));
+            let owned = node.owned || (declared && !node.below.is_empty());
+            full.insert(element.clone(), owned, node.below.with_named_parents(child));
         }
         full
     }
 
-    /// The paths of all fields as Kubernetes prints them (`.spec.containers[name="a"].image`): a field before what is
-    /// below it, and all fields of one object before what is below any of them.
-    pub fn paths(&self) -> Vec<String> {
+    /// All paths: those of one object before what is below any of them.
+    pub fn paths(&self) -> Vec<Vec<PathElement>> {
         let mut paths = Vec::new();
-        self.collect_paths("", &mut paths);
+        self.collect(&mut Vec::new(), &mut paths);
         paths
     }
 
-    fn collect_paths(&self, prefix: &str, paths: &mut Vec<String>) {
-        for (element, _) in self.nodes.iter().filter(|(_, node)| node.owned) {
-            paths.push(format!("{prefix}{}", print(element)));
+    fn collect(&self, prefix: &mut Vec<PathElement>, paths: &mut Vec<Vec<PathElement>>) {
+        for (element, node) in &self.nodes {
+            if node.owned {
+                let mut path = prefix.clone();
+                path.push(element.clone());
+                paths.push(path);
+            }
         }
         for (element, node) in self.nodes.iter().filter(|(_, node)| !node.below.is_empty()) {
-            node.below.collect_paths(&format!("{prefix}{}", print(element)), paths);
+            prefix.push(element.clone());
+            node.below.collect(prefix, paths);
+            prefix.pop();
         }
     }
 }
 
-/// The path element of a field.
-pub(crate) fn field(name: &str) -> String {
-    format!("f:{name}")
-}
-
-/// One spelling for each path element, whatever the client wrote.
-fn canonical(element: &str) -> Result<String, FieldsError> {
-    let unknown = || FieldsError(format!("{element:?} is no path element"));
-    let parsed = |text: &str| {
-        pilothouse_value::parse::json(text.as_bytes())
-            .map(|parsed| parsed.value)
-            .map_err(|why| FieldsError(format!("path element {element:?}: {why}")))
-    };
-    match element.split_at_checked(2) {
-        Some(("f:", _)) => Ok(element.to_owned()),
-        Some(("i:", index)) => {
-            let index: i64 = index.parse().map_err(|_| unknown())?;
-            Ok(format!("i:{index}"))
-        }
-        Some(("v:", value)) => Ok(format!("v:{}", parsed(value)?.to_json())),
-        Some(("k:", keys)) => match parsed(keys)? {
-            keys @ Value::Object(_) => Ok(format!("k:{}", keys.to_json())),
-            _ => Err(unknown()),
-        },
-        _ => Err(unknown()),
-    }
-}
-
-/// A path element as it stands in a printed path.
-pub(crate) fn print(element: &str) -> String {
-    match element.split_at_checked(2) {
-        Some(("f:", name)) => format!(".{name}"),
-        Some(("v:", value)) => format!("[={value}]"),
-        Some(("k:", keys)) => match pilothouse_value::parse::json(keys.as_bytes()).map(|parsed| parsed.value)
-        {
-            Ok(Value::Object(keys)) => {
-                let keys: Vec<_> =
-                    keys.iter().map(|(name, value)| format!("{name}={}", value.to_json())).collect();
-                format!("[{}]", keys.join(","))
-            }
-            _ => format!("[{keys}]"),
-        },
-        Some((_, index)) => format!("[{index}]"),
-        None => String::new(),
-    }
+/// A path as Kubernetes prints it: `.spec.containers[name="a"].image`.
+pub fn print_path(path: &[PathElement]) -> String {
+    path.iter().map(ToString::to_string).collect()
 }

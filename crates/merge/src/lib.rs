@@ -8,7 +8,9 @@ pub mod fieldset;
 pub mod json_patch;
 pub mod managed;
 pub mod merge_patch;
+mod number;
 pub mod strategic;
-mod typed;
+pub mod typed;
+pub mod updater;
 
 pub use error::PatchError;

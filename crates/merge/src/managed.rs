@@ -1,28 +1,30 @@
-//! Who manages which field: server-side apply, and the bookkeeping of all other writes, in `metadata.managedFields`.
+//! Field management: `metadata.managedFields` after updates, and server-side apply.
 //!
-//! Behaviour is that of apimachinery's `managedfields` on structured-merge-diff. Two things are simpler here. All entries
-//! are read with the one schema that the caller gives, whatever their `apiVersion`: versions of a resource that differ in
-//! their fields are the caller's to convert. And an entry is not rewritten when a schema change makes a list or map
-//! atomic or granular.
-//!
-//! What an endpoint does not let its clients set (`status` on the main resource, all else on `/status`) is for the caller
-//! to take out of the applied document, or to put back into the written one, before it comes here.
+//! Every entry says which manager owns which fields, and whether it got them by updates or by applying. Behaviour and
+//! texts are those of apimachinery's `managedfields`; the time of an entry is kept when what it says does not change.
 
 mod apply;
 mod entries;
+mod kind;
 mod last_applied;
+mod scale;
 
 pub use apply::{ApplyError, Conflict, apply};
+pub use kind::{Kind, NoVersions, Reset, Versions};
+pub use scale::{scale_to_parent, scale_to_subresource};
 
 use crate::fieldset::FieldSet;
-use crate::typed::{self, Node};
-use entries::{Entries, Entry, Operation};
-use pilothouse_schema::{Schema, builtin};
+use crate::updater::{Typed, Updater};
+use entries::{Entries, Identity, Operation};
+use pilothouse_schema::builtin;
 use pilothouse_value::{Gvk, Timestamp, Value};
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// The name of the entry that records what an object had before it was first applied.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
+
+const MANAGED_FIELDS: [&str; 2] = ["metadata", "managedFields"];
 
 /// Who writes, where and when.
 #[derive(Clone, Copy, Debug)]
@@ -35,12 +37,6 @@ pub struct Manager<'a> {
     pub subresource: &'a str,
     /// When.
     pub time: Timestamp,
-}
-
-impl Manager<'_> {
-    fn name(&self) -> &str {
-        if self.name.is_empty() { "unknown" } else { self.name }
-    }
 }
 
 /// Fields that nobody owns.
@@ -65,49 +61,86 @@ static NEVER_OWNED: LazyLock<FieldSet> = LazyLock::new(|| {
 /// update or a patch. Fields whose value changed move to the manager.
 ///
 /// A client can edit the entries themselves through `new`, and clear them with an empty list, but not through a
-/// subresource. Objects without entries stay without: see [`apply()`].
-pub fn track(old: Option<&Value>, new: &mut Value, schema: &Schema, manager: &Manager<'_>) {
-    let given = new.take(&["metadata", "managedFields"]).unwrap_or_default();
-    let live = || old.map(|old| Entries::read(old.at(&["metadata", "managedFields"])).unwrap_or_default());
-    let mut entries = if !manager.subresource.is_empty() {
-        live().unwrap_or_default()
+/// subresource. Objects without entries stay without: see [`apply()`]. Where what has changed cannot be told, the entries
+/// stay as they were.
+pub fn track(old: Option<&Value>, new: &mut Value, kind: &Kind<'_>, manager: &Manager<'_>) {
+    let given = new.take(&MANAGED_FIELDS).unwrap_or_default();
+    let known = || old.and_then(|old| old.at(&MANAGED_FIELDS));
+    let live = || Entries::read(known()).unwrap_or_default();
+    let entries = if !manager.subresource.is_empty() {
+        live()
     } else if is_reset(&given) {
         Entries::default()
     } else {
         match Entries::read(Some(&given)) {
             Ok(entries) if !entries.is_empty() => entries,
-            _ => live().unwrap_or_default(),
+            _ => live(),
         }
     };
     if entries.is_empty() && old.is_some() {
         return;
     }
-    match old {
-        Some(old) => record_update(&mut entries, old, new, Node::root(schema), manager),
-        None => record_update(&mut entries, &empty(new), new, Node::root(schema), manager),
+    let recorded = match old {
+        Some(old) => record_update(entries, old, new, kind, manager),
+        None => record_update(entries, &empty(new), new, kind, manager),
+    };
+    match recorded {
+        Ok(entries) => entries.write(new),
+        Err(_) => {
+            if let Some(known) = known() {
+                new.set(&MANAGED_FIELDS, known.clone());
+            }
+        }
     }
-    entries.write(new);
 }
 
-/// Whether the entries of an object can be read.
+/// What is wrong with the entries of an object, if something is: admission may have changed them.
 ///
 /// # Errors
-/// What is wrong with them.
+/// The text of upstream's warning.
 pub fn check(object: &Value) -> Result<(), String> {
-    Entries::read(object.at(&["metadata", "managedFields"])).map(|_| ())
+    Entries::read(object.at(&MANAGED_FIELDS)).map(drop)
+}
+
+/// Puts back the times of the entries when they are all that a write would change, so that such a write is none.
+pub fn keep_times(old: &Value, new: &mut Value) {
+    let (Some(Value::Array(before)), Some(Value::Array(after))) =
+        (old.at(&MANAGED_FIELDS), new.at(&MANAGED_FIELDS))
+    else {
+        return;
+    };
+    let fields = |entry: &'_ Value| -> Vec<(String, Value)> {
+        let fields = entry.as_object().into_iter().flat_map(pilothouse_value::Map::iter);
+        fields
+            .filter(|(name, _)| *name != "time")
+            .map(|(name, value)| (name.to_owned(), value.clone()))
+            .collect()
+    };
+    let same_but_time = |(a, b): (&Value, &Value)| fields(a) == fields(b);
+    let differ_in_time = before.iter().zip(after).any(|(a, b)| a.get("time") != b.get("time"));
+    let only_in_time =
+        before.len() == after.len() && differ_in_time && before.iter().zip(after).all(same_but_time);
+    if !only_in_time {
+        return;
+    }
+    let Some(entries) = new.take(&MANAGED_FIELDS) else { return };
+    new.set(&MANAGED_FIELDS, Value::Array(before.clone()));
+    if new != old {
+        new.set(&MANAGED_FIELDS, entries);
+    }
 }
 
 /// What an object of this kind is before anything is set. For built-in kinds that is the Go type's zero value, which has
 /// some fields already: whoever creates the object does not own those structs, only what is in them.
 fn empty(object: &Value) -> Value {
     let mut empty = Value::object();
-    if let Some(gvk) = Gvk::of(object)
-        && builtin::schema(&gvk).is_some()
-        && builtin::decode(&gvk, &mut empty).is_err()
-    {
+    let Some(gvk) = Gvk::of(object) else { return empty };
+    if builtin::schema(&gvk).is_some() && builtin::decode(&gvk, &mut empty).is_err() {
         // An empty object decodes into every kind; if not, nothing is there before.
         empty = Value::object();
     }
+    empty.set(&["apiVersion"], gvk.api_version());
+    empty.set(&["kind"], gvk.kind);
     empty
 }
 
@@ -120,25 +153,35 @@ fn is_reset(given: &Value) -> bool {
     }
 }
 
-fn record_update(entries: &mut Entries, old: &Value, new: &Value, schema: Node<'_>, manager: &Manager<'_>) {
-    let changes = typed::compare(schema, old, new);
-    let touched = changes.modified.union(&changes.added);
-    entries.retain_owned(|entry| entry.fields.difference(&touched).difference(&changes.removed));
-    let taken = touched.difference(&NEVER_OWNED);
-    if !taken.is_empty() {
-        let entry = entries.of(Operation::Update, manager);
-        entry.fields = entry.fields.union(&taken);
-        entry.time = Some(manager.time);
-        entries.cap();
+/// The entries after the manager has made `new` of `old`.
+fn record_update(
+    entries: Entries,
+    old: &Value,
+    new: &Value,
+    kind: &Kind<'_>,
+    manager: &Manager<'_>,
+) -> Result<Entries, String> {
+    let types = kind.types(manager);
+    let updater = Updater { converter: &types, filters: kind, returns_unchanged: false };
+    let old = Typed { value: Cow::Borrowed(old), ty: kind.node() };
+    let new = Typed { value: Cow::Borrowed(new), ty: kind.node() };
+    types.check(&new).map_err(|why| format!("failed to convert new object to smd typed: {why}"))?;
+    let Entries { managers, mut times } = entries;
+    // What this write changes is first nobody's who was there before, not even the manager's own.
+    let mine = Identity::current();
+    let mut managers = updater.update(&old, &new, manager.api_version, managers, &mine)?;
+    if let Some(mut owned) = managers.remove(&mine) {
+        owned.fields = owned.fields.difference(&NEVER_OWNED);
+        if !owned.fields.is_empty() {
+            let identity = Identity::of(Operation::Update, manager);
+            if let Some(before) = managers.remove(&identity) {
+                owned.fields.extend(before.fields);
+            }
+            times.insert(identity.clone(), Some(manager.time));
+            managers.insert(identity, owned);
+        }
     }
-}
-
-impl Entry {
-    fn is_of(&self, operation: Operation, manager: &Manager<'_>) -> bool {
-        self.operation == operation
-            && self.manager == manager.name()
-            && self.subresource == manager.subresource
-            // An applier is one and the same in all versions.
-            && (operation == Operation::Apply || self.api_version == manager.api_version)
-    }
+    let mut entries = Entries { managers, times };
+    entries.cap();
+    Ok(entries)
 }

@@ -13,6 +13,7 @@ use crate::bootstrap;
 use crate::crd::names::{self, Taken};
 use crate::crd::{self, CLEANUP, cleanup};
 use crate::document;
+use crate::ownership;
 use crate::resource::{self, Resource};
 use crate::state::{Context, State, Target};
 use crate::verbs;
@@ -172,7 +173,8 @@ pub(super) fn change(
                 subresource: "status",
                 time: state.clock.now(),
             };
-            managed::track(Some(&before), &mut definition, resource.schema(), &manager);
+            let kind = ownership::kind(&resource, Some("status"), &managed::NoVersions);
+            managed::track(Some(&before), &mut definition, &kind, &manager);
         }
         let mut build = |revision: u64| {
             definition.set(&["metadata", "resourceVersion"], revision.to_string());

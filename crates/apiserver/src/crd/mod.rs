@@ -95,6 +95,18 @@ impl Custom {
         })
     }
 
+    /// Where the number of replicas stands in a version; `None` if there is no such version, an empty path if that one has no
+    /// scale.
+    pub(crate) fn replicas_in(&self, api_version: &str) -> Option<Vec<String>> {
+        let definition = self.definition.value();
+        let group = definition.str_at(&["spec", "group"]).unwrap_or_default();
+        let name = |version: &&Value| {
+            resource::api_version(group, version.str_at(&["name"]).unwrap_or_default()) == api_version
+        };
+        let version = definition.items_at(&["spec", "versions"]).iter().find(name)?;
+        Some(path(version.str_at(&["subresources", "scale", "specReplicasPath"]).unwrap_or_default()))
+    }
+
     /// The definition.
     pub(crate) fn definition(&self) -> Arc<Value> {
         self.definition.value().clone()

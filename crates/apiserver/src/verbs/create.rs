@@ -1,6 +1,5 @@
 //! Create: system metadata, names, admission, validation, and one write.
 
-use pilothouse_merge::managed;
 use pilothouse_value::{Status, Value, object};
 
 use crate::admission::{self, Attributes};
@@ -9,7 +8,7 @@ use crate::intake::{self, Incoming};
 use crate::options::WriteOptions;
 use crate::state::{Context, Target};
 use crate::verbs::{self, Outcome};
-use crate::{allocate, authz, crd, kinds, metadata, names, present, strategy};
+use crate::{allocate, authz, crd, kinds, metadata, names, ownership, present, strategy};
 
 /// How many generated names are tried.
 const NAME_ATTEMPTS: usize = 8;
@@ -65,18 +64,8 @@ pub(crate) async fn create_object(
     metadata::wipe(&mut value);
     set_namespace(target, &mut value)?;
     metadata::dedup_owners(context, &mut value, false);
-    // Nobody owns a status that the kind does not take from here, but admission sees it.
-    let status = strategy::take_status(resource, &mut value);
     if tracking == Tracking::Update {
-        managed::track(
-            None,
-            &mut value,
-            resource.schema(),
-            &verbs::Writer::of(context, target, options).manager(),
-        );
-    }
-    if let Some(status) = status {
-        value.set(&["status"], status);
+        ownership::track(context, target, options, None, &mut value).await;
     }
     let mut attributes = Attributes::create(context, target, value, options);
     admission::mutate(&mut attributes).await?;

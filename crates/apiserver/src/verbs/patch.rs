@@ -1,12 +1,13 @@
 //! Patch: the four ways to say only what changes.
 
-use pilothouse_merge::{json_patch, managed, merge_patch, strategic};
+use pilothouse_merge::{json_patch, merge_patch, strategic};
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::status::Details;
 use pilothouse_value::{Gvk, Status, Value, object};
 
 use crate::intake::{self, Incoming};
 use crate::options::{FieldValidation, WriteOptions};
+use crate::ownership::{self, Others};
 use crate::resource::Resource;
 use crate::state::{Context, Target};
 use crate::verbs::create::{self, Tracking};
@@ -72,7 +73,7 @@ pub(crate) async fn patch(
     }
     let document = update::change(context, target, options, "", Tracking::Update, |current| {
         let patched = apply_patch(kind, &target.resource, current, &incoming.value)?;
-        read_patched(context, target, (kind, patched), &incoming, current, options.field_validation)
+        read_patched(context, target, (kind, patched), &incoming, options.field_validation)
     })
     .await?;
     Ok(Changed { document, created: false })
@@ -108,7 +109,6 @@ fn read_patched(
     target: &Target,
     (kind, patched): (PatchKind, Value),
     incoming: &Incoming,
-    current: &Value,
     validation: FieldValidation,
 ) -> Result<Value, Status> {
     let resource = &target.resource;
@@ -132,18 +132,7 @@ fn read_patched(
         let error = field::Error::invalid(&Path::new("patch"), text.as_str(), why);
         Status::invalid("", "", "", &[error])
     })?;
-    if object::name(&read) != object::name(current) {
-        return Err(Status::bad_request(format!(
-            "the name of the object ({}) does not match the name on the URL ({})",
-            object::name(&read),
-            target.name
-        )));
-    }
-    if object::namespace(&read) != object::namespace(current) {
-        return Err(Status::bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request",
-        ));
-    }
+    check_place(target, &read)?;
     Ok(read)
 }
 
@@ -155,67 +144,97 @@ async fn apply(
     options: &WriteOptions,
 ) -> Result<Changed, Status> {
     let resource = &target.resource;
-    let mut applied = incoming.value;
-    if options.field_validation == FieldValidation::Strict && !incoming.duplicates.is_empty() {
-        let complaints = intake::complaints(Vec::new(), incoming.duplicates).join(", ");
-        return Err(Status::bad_request(format!("error strict decoding patch: {complaints}")));
+    check_applied_kind(&resource.gvk(), &incoming.value)?;
+    let complaint = strict_complaint(context, &incoming, options.field_validation);
+    let applied = incoming.value;
+    let force = options.force.unwrap_or_default();
+    let writer = Writer::of(context, target, options);
+    let others = Others::of(&context.state, resource);
+    let make = |live: Option<&Value>| -> Result<Value, Status> {
+        let made = ownership::apply(target, &others, live, &applied, &writer.manager(), force)?;
+        if let Some(complaint) = &complaint {
+            return Err(complaint.clone());
+        }
+        check_place(target, &made)?;
+        intake::read(context, resource, made.into(), FieldValidation::Ignore)
+    };
+    loop {
+        let exists = context.state.store.get(&resource.key, &target.namespace, &target.name).is_some();
+        if !exists && target.subresource.is_none() {
+            let made = make(None)?;
+            if !object::uid(&made).is_empty() {
+                return Err(target.conflict(&format!(
+                    "uid mismatch: the provided object specified uid {}, and no existing object was found",
+                    object::uid(&made)
+                )));
+            }
+            match create::create_object(context, target, made, options, Tracking::Done).await {
+                // Somebody else made it in between: then this is a change of theirs.
+                Err(status) if status.is_already_exists() => {}
+                outcome => return outcome.map(|document| Changed { document, created: true }),
+            }
+        }
+        let changed =
+            update::change(context, target, options, "", Tracking::Done, |current| make(Some(current))).await;
+        // What a webhook had to convert first is converted now.
+        if changed.is_err() && others.ask().await {
+            continue;
+        }
+        return changed.map(|document| Changed { document, created: false });
     }
-    let given = Gvk::of(&applied).unwrap_or_default();
-    if given.kind != resource.kind || (resource.is_built_in() && given != resource.gvk()) {
+}
+
+/// An applied document must say that it is of the kind, and in the version, of the path.
+///
+/// # Errors
+/// 400 otherwise.
+pub(crate) fn check_applied_kind(gvk: &Gvk, applied: &Value) -> Result<(), Status> {
+    let given = Gvk::of(applied).unwrap_or_default();
+    if given == *gvk {
+        return Ok(());
+    }
+    Err(Status::bad_request(format!(
+        "invalid object type: {}/{}, Kind={}",
+        given.group, given.version, given.kind
+    )))
+}
+
+/// What is wrong with an applied document that has keys twice: an error for those who are strict, a warning for others.
+pub(crate) fn strict_complaint(
+    context: &Context,
+    incoming: &Incoming,
+    validation: FieldValidation,
+) -> Option<Status> {
+    if incoming.duplicates.is_empty() || validation == FieldValidation::Ignore {
+        return None;
+    }
+    let complaints = intake::complaints(Vec::new(), incoming.duplicates.clone()).join(", ");
+    if validation == FieldValidation::Strict {
+        return Some(Status::bad_request(format!("error strict decoding patch: {complaints}")));
+    }
+    context.warn(complaints);
+    None
+}
+
+/// The namespace and the name that an object says must be those of the path.
+fn check_place(target: &Target, value: &Value) -> Result<(), Status> {
+    if !target.namespace.is_empty() && object::namespace(value).is_some_and(|own| own != target.namespace) {
+        return Err(Status::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
+    }
+    let name = object::name(value);
+    if name.is_empty() {
         return Err(Status::bad_request(format!(
-            "invalid object type: {}/{}, Kind={}",
-            given.group, given.version, given.kind
+            "the name of the object ({} based on URL) was undeterminable: name must be provided",
+            target.name
         )));
     }
-    let name = object::name(&applied);
-    if !name.is_empty() && name != target.name {
+    if name != target.name {
         return Err(Status::bad_request(format!(
             "the name of the object ({name}) does not match the name on the URL ({})",
             target.name
         )));
     }
-    applied.set(&["metadata", "name"], target.name.as_str());
-    if object::namespace(&applied).is_some_and(|own| own != target.namespace) {
-        return Err(Status::bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request",
-        ));
-    }
-    // What this path does not let its clients set is nobody's by this request.
-    match target.subresource.as_deref() {
-        None if resource.rules.status => {
-            applied.take(&["status"]);
-        }
-        Some("status") => {
-            if let Some(map) = applied.as_object_mut() {
-                map.retain(|key, _| matches!(key, "apiVersion" | "kind" | "metadata" | "status"));
-            }
-        }
-        _ => {}
-    }
-    let force = options.force.unwrap_or_default();
-    let writer = Writer::of(context, target, options);
-    let exists = context.state.store.get(&resource.key, &target.namespace, &target.name).is_some();
-    if !exists && target.subresource.is_none() {
-        if !object::uid(&applied).is_empty() {
-            return Err(target.conflict(&format!(
-                "uid mismatch: the provided object specified uid {}, and no existing object was found",
-                object::uid(&applied)
-            )));
-        }
-        let made = managed::apply(None, &applied, resource.schema(), &writer.manager(), force)
-            .map_err(|error| error.status())?;
-        let made = intake::read(context, resource, made.into(), FieldValidation::Ignore)?;
-        match create::create_object(context, target, made, options, Tracking::Done).await {
-            // Somebody else made it in between: then this is a change of theirs.
-            Err(status) if status.is_already_exists() => {}
-            outcome => return outcome.map(|document| Changed { document, created: true }),
-        }
-    }
-    let document = update::change(context, target, options, "", Tracking::Done, |current| {
-        let made = managed::apply(Some(current), &applied, resource.schema(), &writer.manager(), force)
-            .map_err(|error| error.status())?;
-        intake::read(context, resource, made.into(), FieldValidation::Ignore)
-    })
-    .await?;
-    Ok(Changed { document, created: false })
+    Ok(())
 }

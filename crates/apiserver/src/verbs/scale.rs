@@ -1,5 +1,7 @@
 //! The scale subresource: the number of replicas of an object of whatever kind, as `autoscaling/v1` `Scale`.
 
+use pilothouse_merge::managed::{self, Kind, Manager};
+use pilothouse_schema::{Schema, builtin};
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::selector::LabelSelector;
 use pilothouse_value::{Gvk, Status, Value, json, object};
@@ -10,6 +12,7 @@ use crate::kinds;
 use crate::options::WriteOptions;
 use crate::resource::Resource;
 use crate::state::{Context, Target};
+use crate::verbs::Writer;
 use crate::verbs::create::Tracking;
 use crate::verbs::patch::{self, PatchKind};
 use crate::verbs::update::{self, Changed};
@@ -43,13 +46,13 @@ pub(crate) async fn update(
             target.name
         )));
     }
-    write(context, target, options, |_| Ok(scale.clone())).await
+    write(context, target, options, |_, _| Ok((scale.clone(), Tracking::Update))).await
 }
 
 /// Patches the scale of an object.
 ///
 /// # Errors
-/// As an update of the object; 501 for server-side apply.
+/// As an update of the object; 409 if an applied number of replicas is another's.
 pub(crate) async fn patch(
     context: &Context,
     target: &Target,
@@ -58,40 +61,77 @@ pub(crate) async fn patch(
     options: &WriteOptions,
 ) -> Result<Changed, Status> {
     if kind == PatchKind::Apply {
-        return Err(Status::not_implemented(
-            "server-side apply of the scale subresource is not served yet; hint: apply spec.replicas of the object, or \
-             send a merge patch",
-        ));
+        patch::check_applied_kind(&gvk(), &incoming.value)?;
+        let complaint = patch::strict_complaint(context, &incoming, options.field_validation);
+        let force = options.force.unwrap_or_default();
+        return write(context, target, options, |current, manager| {
+            let kind = Kind::of(schema());
+            let scale = managed::apply(Some(current), &incoming.value, &kind, manager, force)
+                .map_err(|error| error.status())?;
+            match &complaint {
+                Some(complaint) => Err(complaint.clone()),
+                None => Ok((read(scale)?, Tracking::Done)),
+            }
+        })
+        .await;
     }
-    write(context, target, options, |current| {
+    write(context, target, options, |current, _| {
         // Scale has no lists, so a strategic merge patch is a merge patch.
         let kind = if kind == PatchKind::Json { kind } else { PatchKind::Merge };
-        read(patch::apply_patch(kind, &target.resource, current, &incoming.value)?)
+        let scale = read(patch::apply_patch(kind, &target.resource, current, &incoming.value)?)?;
+        Ok((scale, Tracking::Update))
     })
     .await
 }
 
+fn gvk() -> Gvk {
+    Gvk::new("autoscaling", "v1", "Scale")
+}
+
+fn schema() -> &'static Schema {
+    builtin::schema(&gvk()).unwrap_or(Schema::any())
+}
+
 fn read(mut scale: Value) -> Result<Value, Status> {
-    let gvk = Gvk::new("autoscaling", "v1", "Scale");
-    intake::check_kind(&gvk, &mut scale)?;
-    kinds::read(&gvk, &mut scale)?;
+    intake::check_kind(&gvk(), &mut scale)?;
+    kinds::read(&gvk(), &mut scale)?;
     Ok(scale)
 }
+
+/// What stands for the replicas of a custom object that has none, until someone says how many.
+const NO_REPLICAS: i64 = i32::MIN as i64;
 
 async fn write(
     context: &Context,
     target: &Target,
     options: &WriteOptions,
-    make: impl Fn(&Value) -> Result<Value, Status> + Send + Sync,
+    make: impl Fn(&Value, &Manager<'_>) -> Result<(Value, Tracking), Status> + Send + Sync,
 ) -> Result<Changed, Status> {
     let resource = &target.resource;
-    let document = update::change(context, target, options, "", Tracking::Update, |parent| {
-        let scale = make(&of(resource, parent)?)?;
+    let writer = Writer::of(context, target, options);
+    let manager = Manager { api_version: "autoscaling/v1", ..writer.manager() };
+    let places = |version: &str| replicas_in(resource, version);
+    let broken = |why: String| Status::new(500, "", why);
+    let document = update::change(context, target, options, "", Tracking::Done, |parent| {
+        let entries = parent.at(&MANAGED_FIELDS);
+        let mut current = match of(resource, parent) {
+            Ok(scale) => scale,
+            Err(_) => of_replicas(resource, parent, NO_REPLICAS),
+        };
+        set_entries(&mut current, managed::scale_to_subresource(entries, places).map_err(broken)?);
+        let (mut scale, tracking) = make(&current, &manager)?;
+        if tracking == Tracking::Update {
+            managed::track(Some(&current), &mut scale, &Kind::of(schema()), &manager);
+        }
         let version = object::resource_version(&scale);
         if !version.is_empty() && version != object::resource_version(parent) {
             return Err(target.modified());
         }
         let replicas = scale.i64_at(&["spec", "replicas"]).unwrap_or_default();
+        if replicas == NO_REPLICAS {
+            let path = spec_path(resource).join(".");
+            return Err(Status::bad_request(format!("the spec replicas field \".{path}\" cannot be empty")));
+        }
         if replicas < 0 && resource.is_built_in() {
             return Err(Status::invalid(
                 "autoscaling",
@@ -106,11 +146,37 @@ async fn write(
         }
         let mut changed = parent.clone();
         set_replicas(resource, &mut changed, &scale);
+        let own = resource.api_version();
+        let settled = managed::scale_to_parent(entries, scale.at(&MANAGED_FIELDS), &own, places);
+        set_entries(&mut changed, settled.map_err(broken)?);
         Ok(changed)
     })
     .await?;
     let scale = of(resource, &document.value())?;
     Ok(Changed { document: scale.into(), created: false })
+}
+
+const MANAGED_FIELDS: [&str; 2] = ["metadata", "managedFields"];
+
+fn set_entries(value: &mut Value, entries: Option<Value>) {
+    match entries {
+        Some(entries) => value.set(&MANAGED_FIELDS, entries),
+        None => {
+            value.take(&MANAGED_FIELDS);
+        }
+    }
+}
+
+/// Where the number of replicas stands in a version of a resource; `None` if it has no such version, an empty path if that
+/// one has no scale.
+fn replicas_in(resource: &Resource, version: &str) -> Option<Vec<String>> {
+    match &resource.custom {
+        Some(custom) => custom.replicas_in(version),
+        None => {
+            let group = version.split_once('/').map_or("", |(group, _)| group);
+            (group == resource.group).then(|| vec!["spec".into(), "replicas".into()])
+        }
+    }
 }
 
 /// Sets the replicas that a scale asks for.
@@ -136,16 +202,20 @@ fn at<'a>(value: &'a Value, path: &[String]) -> Option<&'a Value> {
 /// # Errors
 /// 500 if a custom object does not say how many replicas it wants.
 pub(crate) fn of(resource: &Resource, parent: &Value) -> Result<Value, Status> {
-    let custom = resource.custom.as_ref().and_then(|custom| custom.scale.as_ref());
     let path = spec_path(resource);
     let replicas = match at(parent, &path).and_then(Value::as_i64) {
         Some(replicas) => replicas,
-        None if custom.is_some() => {
+        None if resource.custom.is_some() => {
             let path = path.join(".");
             return Err(Status::internal(format!("the spec replicas field \".{path}\" does not exist")));
         }
         None => 0,
     };
+    Ok(of_replicas(resource, parent, replicas))
+}
+
+fn of_replicas(resource: &Resource, parent: &Value, replicas: i64) -> Value {
+    let custom = resource.custom.as_ref().and_then(|custom| custom.scale.as_ref());
     let mut scale = json!({
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
@@ -184,5 +254,5 @@ pub(crate) fn of(resource: &Resource, parent: &Value) -> Result<Value, Status> {
     if let Some(selector) = selector.filter(|selector| !selector.is_empty()) {
         scale.set(&["status", "selector"], selector);
     }
-    Ok(scale)
+    scale
 }

@@ -14,7 +14,7 @@ use crate::options::WriteOptions;
 use crate::state::{Context, Target};
 use crate::verbs::create::{self, Tracking};
 use crate::verbs::{self, Outcome, scale};
-use crate::{allocate, authz, crd, kinds, metadata, present, strategy};
+use crate::{allocate, authz, crd, kinds, metadata, ownership, present, strategy};
 
 /// What a change came to.
 #[derive(Debug)]
@@ -149,23 +149,18 @@ async fn try_change(
             object::uid(current)
         )));
     }
-    // Webhooks see the document as it came, and what they change is prepared once more.
-    let body = admission::asks_others(context, target).then(|| new.clone());
-    prepare(target, &mut new, current);
     if tracking == Tracking::Update {
-        managed::track(
-            Some(current),
-            &mut new,
-            resource.schema(),
-            &verbs::Writer::of(context, target, options).manager(),
-        );
+        ownership::track(context, target, options, Some(current), &mut new).await;
     }
-    if let Some(mut body) = body {
-        metadata::keep_managers(&mut body, new);
-        new = admit(context, target, options, body, current).await?;
-        prepare(target, &mut new, current);
-    } else if admission::sees_updates(target) {
+    if admission::asks_others(context, target) {
+        // Webhooks see the document as it came.
         new = admit(context, target, options, new, current).await?;
+        prepare(target, &mut new, current);
+    } else {
+        prepare(target, &mut new, current);
+        if admission::sees_updates(target) {
+            new = admit(context, target, options, new, current).await?;
+        }
     }
     if target.subresource.is_none() {
         authz::may_grant(context, resource, &new, Some(current))?;
@@ -197,6 +192,7 @@ async fn try_change(
             Outcome::Stale(_) => Ok(None),
         };
     }
+    managed::keep_times(current, &mut new);
     if present::is_stored(state, resource, stored, (current, &new)).await? {
         return Ok(Some(Document::Made(current.clone())));
     }

@@ -1,11 +1,14 @@
 //! Server-side apply.
 
-use super::entries::{Entries, Entry, Operation};
-use super::{BEFORE_FIRST_APPLY, Manager, NEVER_OWNED, empty, last_applied, record_update};
-use crate::fieldset::FieldSet;
-use crate::typed::{self, Node};
-use pilothouse_schema::Schema;
+use super::entries::{Entries, Identity, Operation};
+use super::{
+    BEFORE_FIRST_APPLY, Kind, MANAGED_FIELDS, Manager, NEVER_OWNED, empty, last_applied, record_update,
+};
+use crate::fieldset::{FieldSet, print_path};
+use crate::typed;
+use crate::updater::{Refusal, Typed, Updater};
 use pilothouse_value::{Status, Value, object};
+use std::borrow::Cow;
 
 /// A field that the applied document sets and that someone else owns with another value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +83,7 @@ fn conflict_message(conflicts: &[Conflict]) -> String {
 pub fn apply(
     live: Option<&Value>,
     applied: &Value,
-    schema: &Schema,
+    kind: &Kind<'_>,
     manager: &Manager<'_>,
     force: bool,
 ) -> Result<Value, ApplyError> {
@@ -91,125 +94,98 @@ pub fn apply(
             manager.api_version
         )));
     }
-    if applied.at(&["metadata", "managedFields"]).is_some_and(|entries| !entries.is_null()) {
+    if applied.at(&MANAGED_FIELDS).is_some_and(|entries| !entries.is_null()) {
         return Err(ApplyError::BadRequest("metadata.managedFields must be nil".into()));
     }
-    let schema = Node::root(schema);
-    let problems = typed::validate(schema, applied);
-    if !problems.is_empty() {
-        return Err(unfit(applied, &problems));
-    }
-
-    let nothing = Value::object();
-    let live = live.unwrap_or(&nothing);
-    let mut entries = Entries::read(live.at(&["metadata", "managedFields"]))
+    let node = kind.node();
+    typed::validate(node, applied, false).map_err(|why| {
+        ApplyError::Unreadable(format!("failed to create typed patch object ({}): {why}", name(applied)))
+    })?;
+    let nothing;
+    let live = match live {
+        Some(live) => live,
+        None => {
+            nothing = empty(applied);
+            &nothing
+        }
+    };
+    let entries = Entries::read(live.at(&MANAGED_FIELDS))
         .map_err(|why| ApplyError::Unreadable(format!("failed to decode managed fields: {why}")))?;
-    if entries.is_empty() {
+    let entries = if entries.is_empty() {
         let before = Manager { name: BEFORE_FIRST_APPLY, ..*manager };
-        record_update(&mut entries, &empty(live), live, schema, &before);
-        // What this endpoint does not set was not set through it before either.
-        entries.retain_owned(|entry| entry.fields.of_endpoint(manager.subresource));
-    }
+        record_update(entries, &empty(applied), live, kind, &before).map_err(|why| {
+            ApplyError::Unreadable(format!("failed to create manager for existing fields: {why}"))
+        })?
+    } else {
+        entries
+    };
+    typed::validate(node, live, true).map_err(|why| {
+        ApplyError::Unreadable(format!("failed to create typed live object ({}): {why}", name(live)))
+    })?;
 
-    let mut merged = typed::merge(schema, live.clone(), applied);
-    restore_creation(live, &mut merged);
-    let before = entries.take(Operation::Apply, manager);
-    let mine = typed::field_set(schema, applied);
-    if let Some(before) = &before {
-        merged = prune(schema, merged, &before.fields, &mine, &entries);
-    }
-
-    let changes = typed::compare(schema, live, &merged);
-    let touched = changes.modified.union(&changes.added);
-    if !force {
-        let mut conflicts = find_conflicts(&entries, &touched);
-        if !conflicts.is_empty() {
-            let allowed = last_applied::allowed(live, schema, manager);
-            conflicts.iter_mut().for_each(|(_, fields)| *fields = fields.difference(&allowed));
+    let (merged, entries) = match merge(live, applied, kind, manager, entries.clone(), force) {
+        Err(Refusal::Conflicts(conflicts)) => {
+            let left = last_applied::conflicts(conflicts, live, node, manager);
+            if !left.is_empty() {
+                return Err(ApplyError::Conflicts(list(&left)));
+            }
+            merge(live, applied, kind, manager, entries, true)
         }
-        let conflicts = list_conflicts(&conflicts);
-        if !conflicts.is_empty() {
-            return Err(ApplyError::Conflicts(conflicts));
-        }
+        done => done,
     }
-    entries.retain_owned(|entry| entry.fields.difference(&touched).difference(&changes.removed));
-    entries.put(Entry {
-        manager: manager.name().to_owned(),
-        operation: Operation::Apply,
-        api_version: manager.api_version.to_owned(),
-        subresource: manager.subresource.to_owned(),
-        time: if *live == merged { before.and_then(|before| before.time) } else { Some(manager.time) },
-        fields: mine.difference(&NEVER_OWNED),
-    });
+    .map_err(|refusal| match refusal {
+        Refusal::Conflicts(conflicts) => ApplyError::Conflicts(list(&conflicts)),
+        Refusal::Failed(why) => ApplyError::Unreadable(why),
+    })?;
+    let mut merged = merged.unwrap_or_else(|| live.clone());
     entries.write(&mut merged);
     last_applied::sync(&mut merged, applied, manager);
     Ok(merged)
 }
 
-fn unfit(applied: &Value, problems: &[String]) -> ApplyError {
-    let problems = match problems {
-        [one] => one.clone(),
-        many => format!("errors:\n  {}", many.join("\n  ")),
-    };
-    ApplyError::Unreadable(format!(
-        "failed to create typed patch object ({}/{}; {}{}, Kind={}): {problems}",
-        object::namespace(applied).unwrap_or_default(),
-        object::name(applied),
-        if object::api_version(applied).contains('/') { "" } else { "/" },
-        object::api_version(applied),
-        object::kind(applied),
-    ))
-}
-
-/// Typed clients send `creationTimestamp: null`; it is not theirs to set.
-fn restore_creation(live: &Value, merged: &mut Value) {
-    const PATH: [&str; 2] = ["metadata", "creationTimestamp"];
-    match live.at(&PATH) {
-        Some(created) => merged.set(&PATH, created.clone()),
-        None => {
-            if merged.at(&PATH).is_some_and(Value::is_null) {
-                merged.take(&PATH);
-            }
+/// The merged object, if it is another than before, and the entries.
+fn merge(
+    live: &Value,
+    applied: &Value,
+    kind: &Kind<'_>,
+    manager: &Manager<'_>,
+    entries: Entries,
+    force: bool,
+) -> Result<(Option<Value>, Entries), Refusal<Identity>> {
+    let types = kind.types(manager);
+    let updater = Updater { converter: &types, filters: kind, returns_unchanged: false };
+    let typed = |value| Typed { value: Cow::Borrowed(value), ty: kind.node() };
+    let identity = Identity::of(Operation::Apply, manager);
+    let Entries { managers, mut times } = entries;
+    let (new, mut managers) =
+        updater.apply(&typed(live), &typed(applied), manager.api_version, managers, &identity, force)?;
+    if let Some(owned) = managers.get_mut(&identity) {
+        owned.fields = owned.fields.difference(&NEVER_OWNED);
+        if owned.fields.is_empty() {
+            managers.remove(&identity);
         }
     }
-}
-
-/// Removes from `merged` what the manager applied before (`last`), does not apply now (`mine`), and nobody else owns.
-fn prune(schema: Node<'_>, merged: Value, last: &FieldSet, mine: &FieldSet, others: &Entries) -> Value {
-    if last.difference(mine).is_empty() {
-        return merged;
+    if new.is_some() {
+        times.insert(identity, Some(manager.time));
     }
-    let all = |value: &Value| typed::field_set(schema, value).with_named_parents(schema);
-    let last = last.with_named_parents(schema);
-    let managed = others.iter().fold(mine.clone(), |managed, entry| managed.union(&entry.fields));
-    let managed = managed.with_named_parents(schema);
-    let present = all(&merged);
-
-    // Removing an item removes all below it: keep what someone else owns there, and then also what nobody owns, unless
-    // the manager had applied it.
-    let without_last = typed::remove(schema, merged.clone(), &last);
-    let unowned = present.difference(&all(&without_last).union(&managed));
-    let without_unowned = typed::remove(schema, merged.clone(), &unowned);
-    let gone = present.difference(&all(&without_unowned)).intersection(&last);
-    typed::remove(schema, merged, &gone)
+    Ok((new.map(|new| new.value.into_owned()), Entries { managers, times }))
 }
 
-/// What the others own of what was touched, by owner in the order of their names.
-fn find_conflicts(entries: &Entries, touched: &FieldSet) -> Vec<(String, FieldSet)> {
-    let mut owners: Vec<&Entry> = entries.iter().collect();
-    owners.sort_by_key(|entry| (&entry.manager, entry.operation, &entry.api_version, &entry.subresource));
-    owners
-        .into_iter()
-        .map(|entry| (entry.describe(), entry.fields.intersection(touched)))
-        .filter(|(_, fields)| !fields.is_empty())
-        .collect()
+/// An object in messages: `namespace/name; group/version, Kind=Kind`.
+fn name(object: &Value) -> String {
+    let (version, kind) = (object::api_version(object), object::kind(object));
+    let slash = if version.contains('/') { "" } else { "/" };
+    let namespace = object::namespace(object).unwrap_or_default();
+    format!("{namespace}/{}; {slash}{version}, Kind={kind}", object::name(object))
 }
 
-fn list_conflicts(conflicts: &[(String, FieldSet)]) -> Vec<Conflict> {
-    conflicts
-        .iter()
-        .flat_map(|(manager, fields)| {
-            fields.paths().into_iter().map(|field| Conflict { manager: manager.clone(), field })
-        })
-        .collect()
+fn list(conflicts: &[(Identity, FieldSet)]) -> Vec<Conflict> {
+    let mut list = Vec::new();
+    for (identity, fields) in conflicts {
+        let manager = identity.describe();
+        for path in fields.paths() {
+            list.push(Conflict { manager: manager.clone(), field: print_path(&path) });
+        }
+    }
+    list
 }

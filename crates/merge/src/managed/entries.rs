@@ -1,8 +1,11 @@
 //! The entries of `metadata.managedFields`: reading, writing, order, and how many there may be.
 
-use super::Manager;
+use super::{MANAGED_FIELDS, Manager};
 use crate::fieldset::FieldSet;
+use crate::updater::{Managers, Owned};
 use pilothouse_value::{Map, Timestamp, Value};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 /// How many update entries an object keeps; older ones become one.
 const MAX_UPDATE_MANAGERS: usize = 10;
@@ -16,37 +19,99 @@ pub(super) enum Operation {
     Update,
 }
 
-/// One entry.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Entry {
-    pub(super) manager: String,
-    pub(super) operation: Operation,
-    pub(super) api_version: String,
-    pub(super) subresource: String,
-    pub(super) time: Option<Timestamp>,
-    pub(super) fields: FieldSet,
+impl Operation {
+    fn as_str(self) -> &'static str {
+        match self {
+            Operation::Apply => "Apply",
+            Operation::Update => "Update",
+        }
+    }
 }
 
-impl Entry {
+/// What tells the entries of an object apart. The order is the one in which messages name managers: that of the JSON texts
+/// by which upstream knows them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Identity {
+    pub(super) manager: String,
+    pub(super) operation: Operation,
+    /// Empty for those who apply: they are one and the same in all versions.
+    pub(super) api_version: String,
+    pub(super) subresource: String,
+}
+
+impl Identity {
+    /// Who does what is being done.
+    pub(super) fn of(operation: Operation, manager: &Manager<'_>) -> Self {
+        let name = if manager.name.is_empty() { "unknown" } else { manager.name };
+        Self {
+            manager: name.to_owned(),
+            operation,
+            api_version: match operation {
+                Operation::Apply => String::new(),
+                Operation::Update => manager.api_version.to_owned(),
+            },
+            subresource: manager.subresource.to_owned(),
+        }
+    }
+
+    /// Nobody who can be in an object: who writes now, until it is settled whose entry that is.
+    pub(super) fn current() -> Self {
+        Self {
+            manager: String::new(),
+            operation: Operation::Update,
+            api_version: String::new(),
+            subresource: String::new(),
+        }
+    }
+
     /// The manager as conflict messages print it.
     pub(super) fn describe(&self) -> String {
-        let mut text = format!("{:?}", self.manager);
+        let mut text = pilothouse_value::field::quote(&self.manager);
         if !self.subresource.is_empty() {
-            text.push_str(&format!(" with subresource {:?}", self.subresource));
+            text.push_str(" with subresource ");
+            text.push_str(&pilothouse_value::field::quote(&self.subresource));
         }
         if self.operation == Operation::Update {
-            text.push_str(&format!(" using {}", self.api_version));
+            text.push_str(" using ");
+            text.push_str(&self.api_version);
         }
         text
     }
 }
 
-/// All entries of an object; each identity is there once, and none is without fields.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Entries(Vec<Entry>);
+impl Ord for Identity {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // A text ends with a quote, which comes before nearly all that can follow.
+        let ended = |a: &str, b: &str| {
+            let (a, b) = (a.bytes().chain([b'"']), b.bytes().chain([b'"']));
+            a.cmp(b)
+        };
+        // A subresource that is left out leaves a brace where else a comma is.
+        let rank = |identity: &Self| identity.subresource.is_empty();
+        ended(&self.manager, &other.manager)
+            .then(self.operation.cmp(&other.operation))
+            .then_with(|| ended(&self.api_version, &other.api_version))
+            .then_with(|| rank(self).cmp(&rank(other)))
+            .then_with(|| ended(&self.subresource, &other.subresource))
+    }
+}
+
+impl PartialOrd for Identity {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// All entries of an object.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Entries {
+    pub(super) managers: Managers<Identity>,
+    /// When they came to be as they are.
+    pub(super) times: BTreeMap<Identity, Option<Timestamp>>,
+}
 
 impl Entries {
-    /// Reads a list of entries. Nothing and `null` are no entries.
+    /// Reads a list of entries. Nothing and `null` are no entries. Of an identity that comes twice the last one counts.
     pub(super) fn read(list: Option<&Value>) -> Result<Entries, String> {
         let list = match list {
             None | Some(Value::Null) => return Ok(Entries::default()),
@@ -61,8 +126,8 @@ impl Entries {
                 Some("Update") => Operation::Update,
                 _ => return Err("operation must be `Apply` or `Update`".into()),
             };
-            let api_version = text("apiVersion");
-            if api_version.is_empty() {
+            let version = text("apiVersion");
+            if version.is_empty() {
                 return Err("apiVersion must not be empty".into());
             }
             match text("fieldsType").as_str() {
@@ -72,140 +137,128 @@ impl Entries {
             }
             let fields = match entry.get("fieldsV1") {
                 None | Some(Value::Null) => FieldSet::new(),
-                Some(fields) => FieldSet::from_value(fields).map_err(|why| why.to_string())?,
+                Some(fields) => FieldSet::from_value(fields).map_err(|why| {
+                    format!("error decoding versioned set from {entry}: error decoding set: {why}")
+                })?,
             };
-            let entry = Entry {
+            let identity = Identity {
                 manager: text("manager"),
                 operation,
-                api_version,
+                api_version: if operation == Operation::Apply { String::new() } else { version.clone() },
                 subresource: text("subresource"),
-                time: entry.str_at(&["time"]).and_then(|time| Timestamp::parse(time).ok()),
-                fields,
             };
-            // Of an identity that comes twice the last one counts.
-            entries.0.retain(|known| {
-                known.manager != entry.manager
-                    || known.operation != entry.operation
-                    || known.subresource != entry.subresource
-                    || (entry.operation == Operation::Update && known.api_version != entry.api_version)
-            });
-            entries.0.push(entry);
+            let time = entry.str_at(&["time"]).and_then(|time| Timestamp::parse(time).ok());
+            entries.times.insert(identity.clone(), time);
+            entries
+                .managers
+                .insert(identity, Owned { fields, version, applied: operation == Operation::Apply });
         }
         Ok(entries)
     }
 
     /// Writes the entries into an object, in their order. No entries leave no field.
-    pub(super) fn write(mut self, object: &mut Value) {
-        if self.0.is_empty() {
-            object.take(&["metadata", "managedFields"]);
-            return;
+    pub(super) fn write(self, object: &mut Value) {
+        match self.to_value() {
+            Some(list) => object.set(&MANAGED_FIELDS, list),
+            None => {
+                object.take(&MANAGED_FIELDS);
+            }
         }
-        let seconds = |entry: &Entry| entry.time.map_or(0, Timestamp::unix_seconds);
-        self.0.sort_by(|a, b| {
-            let rest = |entry: &'_ Entry| {
-                (entry.manager.clone(), entry.api_version.clone(), entry.subresource.clone())
-            };
-            (a.operation, seconds(a)).cmp(&(b.operation, seconds(b))).then_with(|| rest(a).cmp(&rest(b)))
+    }
+
+    /// The list of entries, in their order; `None` if there are none.
+    pub(super) fn to_value(mut self) -> Option<Value> {
+        if self.managers.is_empty() {
+            return None;
+        }
+        let mut list: Vec<(i64, Identity, Option<Timestamp>, Owned)> =
+            Vec::with_capacity(self.managers.len());
+        for (identity, owned) in self.managers {
+            let time = self.times.remove(&identity).flatten();
+            list.push((time.map_or(0, Timestamp::unix_seconds), identity, time, owned));
+        }
+        list.sort_by(|(a_time, a, _, a_owned), (b_time, b, _, b_owned)| {
+            let order = (a.operation, a_time, &a.manager).cmp(&(b.operation, b_time, &b.manager));
+            order
+                .then_with(|| a_owned.version.cmp(&b_owned.version))
+                .then_with(|| a.subresource.cmp(&b.subresource))
         });
-        let list: Vec<Value> = self.0.into_iter().map(|entry| Value::Object(entry.into_map())).collect();
-        object.set(&["metadata", "managedFields"], Value::Array(list));
+        let entries = list.into_iter().map(|(_, identity, time, owned)| entry(identity, time, owned));
+        Some(Value::Array(entries.collect()))
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
-        self.0.iter()
-    }
-
-    /// Changes the fields of all entries, and drops those that are left without.
-    pub(super) fn retain_owned(&mut self, fields: impl Fn(&Entry) -> FieldSet) {
-        for entry in &mut self.0 {
-            entry.fields = fields(entry);
-        }
-        self.0.retain(|entry| !entry.fields.is_empty());
-    }
-
-    /// The entry of a manager, made where there is none. It must be given fields.
-    pub(super) fn of(&mut self, operation: Operation, manager: &Manager<'_>) -> &mut Entry {
-        let at = self.0.iter().position(|entry| entry.is_of(operation, manager)).unwrap_or_else(|| {
-            self.0.push(Entry {
-                manager: manager.name().to_owned(),
-                operation,
-                api_version: manager.api_version.to_owned(),
-                subresource: manager.subresource.to_owned(),
-                time: None,
-                fields: FieldSet::new(),
-            });
-            self.0.len() - 1
-        });
-        &mut self.0[at]
-    }
-
-    /// Takes out the entry of a manager.
-    pub(super) fn take(&mut self, operation: Operation, manager: &Manager<'_>) -> Option<Entry> {
-        let at = self.0.iter().position(|entry| entry.is_of(operation, manager))?;
-        Some(self.0.remove(at))
-    }
-
-    /// Puts in an entry that [`Entries::take`] took out, unless it has no fields.
-    pub(super) fn put(&mut self, entry: Entry) {
-        if !entry.fields.is_empty() {
-            self.0.push(entry);
-        }
+        self.managers.is_empty()
     }
 
     /// Merges the oldest update entries of a version into one as long as there are too many.
     pub(super) fn cap(&mut self) {
-        let mut updates: Vec<Entry> = Vec::new();
-        self.0.retain(|entry| {
-            let is_update = entry.operation == Operation::Update;
-            if is_update {
-                updates.push(entry.clone());
-            }
-            !is_update
-        });
-        updates.sort_by_key(|entry| (entry.time.map_or(0, Timestamp::unix_seconds), entry.manager.clone()));
-        let mut surplus = updates.len().saturating_sub(MAX_UPDATE_MANAGERS);
-        let mut kept: Vec<Entry> = Vec::with_capacity(updates.len());
-        for entry in updates {
-            let older = kept.iter_mut().find(|older| surplus > 0 && older.api_version == entry.api_version);
-            match older {
-                Some(older) => {
-                    older.manager = ANCIENT_CHANGES.to_owned();
-                    older.subresource = String::new();
-                    older.fields = older.fields.union(&entry.fields);
-                    older.time = entry.time;
-                    surplus -= 1;
-                }
-                None => kept.push(entry),
-            }
+        let mut updates: Vec<Identity> = self
+            .managers
+            .iter()
+            .filter(|(_, owned)| !owned.applied)
+            .map(|(identity, _)| identity.clone())
+            .collect();
+        if updates.len() <= MAX_UPDATE_MANAGERS {
+            return;
         }
-        self.0.extend(kept);
+        let seconds = |identity: &Identity| {
+            self.times.get(identity).copied().flatten().map_or(0, Timestamp::unix_seconds)
+        };
+        updates.sort_by_cached_key(|identity| (seconds(identity), identity.clone()));
+        let mut left = updates.len();
+        let mut firsts: BTreeMap<String, Identity> = BTreeMap::new();
+        for identity in updates {
+            if left <= MAX_UPDATE_MANAGERS {
+                break;
+            }
+            let Some(version) = self.managers.get(&identity).map(|owned| owned.version.clone()) else {
+                continue;
+            };
+            let Some(first) = firsts.get(&version) else {
+                firsts.insert(version, identity);
+                continue;
+            };
+            let bucket = Identity {
+                manager: ANCIENT_CHANGES.to_owned(),
+                operation: Operation::Update,
+                api_version: version,
+                subresource: String::new(),
+            };
+            if !self.managers.contains_key(&bucket)
+                && let Some(owned) = self.managers.remove(first)
+            {
+                self.managers.insert(bucket.clone(), owned);
+            }
+            if let Some(owned) = self.managers.get(&identity).cloned()
+                && let Some(ancient) = self.managers.get_mut(&bucket)
+            {
+                ancient.fields.extend(owned.fields);
+            }
+            self.managers.remove(&identity);
+            left -= 1;
+            // The changes that are added are the more recent ones.
+            let time = self.times.get(&identity).copied().flatten();
+            self.times.insert(bucket, time);
+        }
     }
 }
 
-impl Entry {
-    fn into_map(self) -> Map {
-        let operation = match self.operation {
-            Operation::Apply => "Apply",
-            Operation::Update => "Update",
-        };
-        let mut map = Map::new();
-        map.insert("apiVersion", self.api_version);
-        map.insert("fieldsType", "FieldsV1");
-        map.insert("fieldsV1", self.fields.to_value());
-        if !self.manager.is_empty() {
-            map.insert("manager", self.manager);
-        }
-        map.insert("operation", operation);
-        if !self.subresource.is_empty() {
-            map.insert("subresource", self.subresource);
-        }
-        if let Some(time) = self.time {
-            map.insert("time", time);
-        }
-        map
+fn entry(identity: Identity, time: Option<Timestamp>, owned: Owned) -> Value {
+    let operation = if owned.applied { Operation::Apply } else { identity.operation };
+    let mut map = Map::new();
+    map.insert("apiVersion", owned.version);
+    map.insert("fieldsType", "FieldsV1");
+    map.insert("fieldsV1", owned.fields.to_value());
+    if !identity.manager.is_empty() {
+        map.insert("manager", identity.manager);
     }
+    map.insert("operation", operation.as_str());
+    if !identity.subresource.is_empty() {
+        map.insert("subresource", identity.subresource);
+    }
+    if let Some(time) = time {
+        map.insert("time", time);
+    }
+    Value::Object(map)
 }

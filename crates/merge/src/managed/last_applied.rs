@@ -2,6 +2,7 @@
 //! latter may take over without a conflict, and is kept up to date by it.
 
 use super::Manager;
+use super::entries::Identity;
 use crate::fieldset::FieldSet;
 use crate::typed::{self, Node};
 use pilothouse_value::{Value, object, parse};
@@ -9,20 +10,33 @@ use pilothouse_value::{Value, object, parse};
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 const KUBECTL: &str = "kubectl";
 
-/// The fields that kubectl applied from the client and that still have that value: applying them is no conflict.
-pub(super) fn allowed(live: &Value, schema: Node<'_>, manager: &Manager<'_>) -> FieldSet {
+/// The conflicts that are left when those are forgiven that are about fields which kubectl applied from the client and
+/// that still have that value.
+pub(super) fn conflicts(
+    conflicts: Vec<(Identity, FieldSet)>,
+    live: &Value,
+    node: Node<'_>,
+    manager: &Manager<'_>,
+) -> Vec<(Identity, FieldSet)> {
     if manager.name != KUBECTL {
-        return FieldSet::new();
+        return conflicts;
     }
-    let last = object::annotation(live, ANNOTATION).and_then(|text| parse::json(text.as_bytes()).ok());
-    let Some(last) = last.filter(|last| object::api_version(&last.value) == manager.api_version) else {
-        return FieldSet::new();
-    };
-    let changes = typed::compare(schema, &last.value, live);
-    typed::field_set(schema, &last.value)
-        .difference(&changes.modified)
-        .difference(&changes.added)
-        .difference(&changes.removed)
+    let Some(allowed) = allowed(live, node, manager) else { return conflicts };
+    let left = conflicts.into_iter().map(|(identity, fields)| (identity, fields.difference(&allowed)));
+    left.filter(|(_, fields)| !fields.is_empty()).collect()
+}
+
+fn allowed(live: &Value, node: Node<'_>, manager: &Manager<'_>) -> Option<FieldSet> {
+    let text = object::annotation(live, ANNOTATION).filter(|text| !text.is_empty())?;
+    typed::validate(node, live, false).ok()?;
+    let last = parse::json(text.as_bytes()).ok()?.value;
+    if object::api_version(&last) != manager.api_version {
+        return None;
+    }
+    typed::validate(node, &last, false).ok()?;
+    let changes = typed::compare(node, &last, live).ok()?;
+    let fields = typed::field_set(node, &last).ok()?;
+    Some(fields.difference(&changes.modified).difference(&changes.added).difference(&changes.removed))
 }
 
 /// Makes the annotation say what was just applied, if the object has it.

@@ -1,122 +1,254 @@
 //! What differs between two documents, field by field.
 
-use super::{Node, Shape, is_empty};
-use crate::fieldset::{FieldSet, field};
-use pilothouse_schema::Schema;
+use super::{Found, List, MapType, Problems, Scalar, Shape, Type, items, member, resolve, shape, validate};
+use crate::fieldset::{FieldSet, Filter, PathElement, same};
 use pilothouse_value::{Map, Value};
+use std::collections::BTreeMap;
 
-/// The fields in which two documents differ. No field is in two of the sets.
-#[derive(Default)]
-pub(crate) struct Comparison {
+/// The fields in which two documents differ.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
     /// Fields that only the first document has.
-    pub(crate) removed: FieldSet,
+    pub removed: FieldSet,
     /// Fields that both have with different values.
-    pub(crate) modified: FieldSet,
+    pub modified: FieldSet,
     /// Fields that only the second document has.
-    pub(crate) added: FieldSet,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Change {
-    Removed,
-    Modified,
-    Added,
-}
-
-/// Compares two documents of one type.
-pub(crate) fn compare(schema: Node<'_>, before: &Value, after: &Value) -> Comparison {
-    below(schema, Some(before), Some(after)).1
-}
-
-/// What happened to a value itself, and what happened below it.
-fn below(schema: Node<'_>, before: Option<&Value>, after: Option<&Value>) -> (Option<Change>, Comparison) {
-    let mut inner = Comparison::default();
-    let change = match (before, after) {
-        (Some(before), Some(after)) if before == after => return (None, inner),
-        (None, None) => return (None, inner),
-        (Some(_), None) => Change::Removed,
-        (None, Some(_)) => Change::Added,
-        (Some(_), Some(_)) => Change::Modified,
-    };
-    let shape = |value: Option<&Value>| value.map(|value| schema.shape(value));
-    let (was, is) = (shape(before), shape(after));
-    if let (Some(was), Some(is)) = (was, is)
-        && was != is
-    {
-        // Another type of value: what the old one was made of is gone, what the new one is made of came.
-        inner.walk(schema, was, before, None);
-        inner.walk(schema, is, None, after);
-        let replaced = was == Shape::Whole || is == Shape::Whole;
-        return (replaced.then_some(Change::Modified), inner);
-    }
-    let Some(shape) = was.or(is) else { return (None, inner) };
-    if shape == Shape::Whole || (before.is_none_or(is_empty) && after.is_none_or(is_empty)) {
-        return (Some(change), inner);
-    }
-    inner.walk(schema, shape, before, after);
-    ((change != Change::Modified).then_some(change), inner)
+    pub added: FieldSet,
 }
 
 impl Comparison {
-    fn walk(&mut self, schema: Node<'_>, shape: Shape, before: Option<&Value>, after: Option<&Value>) {
-        match shape {
-            Shape::Whole => {}
-            Shape::Fields => {
-                let (before_map, after_map) =
-                    (before.and_then(Value::as_object), after.and_then(Value::as_object));
-                for (key, old) in before_map.into_iter().flat_map(Map::iter) {
-                    self.field(schema, key, Some(old), after_map.and_then(|map| map.get(key)));
-                }
-                for (key, new) in after_map.into_iter().flat_map(Map::iter) {
-                    if before_map.is_none_or(|map| !map.contains_key(key)) {
-                        self.field(schema, key, None, Some(new));
-                    }
+    /// Whether there is no difference.
+    pub fn is_same(&self) -> bool {
+        self.removed.is_empty() && self.modified.is_empty() && self.added.is_empty()
+    }
+
+    /// The differences that a filter leaves.
+    #[must_use]
+    pub fn filtered(self, filter: Option<&Filter>) -> Self {
+        match filter {
+            None => self,
+            Some(filter) => Self {
+                removed: filter.apply(self.removed),
+                modified: filter.apply(self.modified),
+                added: filter.apply(self.added),
+            },
+        }
+    }
+}
+
+/// What happened to a value itself, as opposed to what is in it.
+#[derive(Clone, Copy, Default)]
+struct Change {
+    removed: bool,
+    modified: bool,
+    added: bool,
+}
+
+/// Compares two documents of one type.
+///
+/// # Errors
+/// What makes items of lists impossible to tell apart.
+pub fn compare<'s, T: Type<'s>>(ty: T, before: &Value, after: &Value) -> Result<Comparison, Problems> {
+    let mut found = Found::default();
+    let mut comparison = Comparison::default();
+    walk(Some(ty), Some(before), Some(after), &mut comparison, &mut found);
+    found.into_result(comparison)
+}
+
+/// Compares two values: what changed below them goes to `out`.
+fn walk<'s, T: Type<'s>>(
+    ty: Option<T>,
+    before: Option<&Value>,
+    after: Option<&Value>,
+    out: &mut Comparison,
+    found: &mut Found,
+) -> Change {
+    if before == after {
+        return Change::default();
+    }
+    let Some(atom) = resolve(ty, found) else { return Change::default() };
+    let (was, is) = (atom.deduce(before), atom.deduce(after));
+    let mut change = Change::default();
+    let is_leaf = if after.is_none() {
+        handle(ty, shape(ty, was, found), before, after, out, found)
+    } else if before.is_none() || was.is_like(&is) {
+        handle(ty, shape(ty, is, found), before, after, out, found)
+    } else {
+        // Another kind of value: what the old one was made of is gone, what the new one is made of came.
+        change.modified |=
+            handle(ty, shape(ty, was, found), before, after, out, found) == Handled::Leaf(true);
+        handle(ty, shape(ty, is, found), before, after, out, found)
+    };
+    match (before, after) {
+        (None, _) => change.added = true,
+        (_, None) => change.removed = true,
+        _ => change.modified |= is_leaf == Handled::Leaf(true),
+    }
+    change
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Handled {
+    /// The values are whole; whether they differ.
+    Leaf(bool),
+    /// What they are made of was compared.
+    Inner,
+    /// They cannot be compared.
+    Failed,
+}
+
+fn handle<'s, T: Type<'s>>(
+    ty: Option<T>,
+    shape: Option<Shape<'s, T>>,
+    before: Option<&Value>,
+    after: Option<&Value>,
+    out: &mut Comparison,
+    found: &mut Found,
+) -> Handled {
+    let leaf =
+        || Handled::Leaf(matches!((before, after), (Some(before), Some(after)) if !same(before, after)));
+    match shape {
+        None => Handled::Failed,
+        Some(Shape::Scalar(scalar)) => {
+            if check_scalars(scalar, before, after, found) {
+                leaf()
+            } else {
+                Handled::Failed
+            }
+        }
+        Some(Shape::Map(map)) => {
+            let (before_map, after_map) =
+                (before.and_then(Value::as_object), after.and_then(Value::as_object));
+            if map.atomic || (before_map.is_none_or(Map::is_empty) && after_map.is_none_or(Map::is_empty)) {
+                return leaf();
+            }
+            fields(ty, &map, before_map, after_map, out, found);
+            Handled::Inner
+        }
+        Some(Shape::List(list)) => {
+            let atomic = list.relationship == super::Relationship::Atomic;
+            if atomic || (items(before).is_empty() && items(after).is_empty()) {
+                return leaf();
+            }
+            list_items(&list, items(before), items(after), out, found);
+            Handled::Inner
+        }
+    }
+}
+
+/// At least one of two values must be a scalar of the right kind.
+pub(super) fn check_scalars(
+    scalar: Scalar,
+    before: Option<&Value>,
+    after: Option<&Value>,
+    found: &mut Found,
+) -> bool {
+    let wrong = |value: Option<&Value>, side| value.and_then(|value| validate::scalar(scalar, value, side));
+    match (wrong(before, "lhs: "), wrong(after, "rhs: ")) {
+        (Some(left), Some(right)) => {
+            found.add(left);
+            found.add(right);
+            false
+        }
+        _ => true,
+    }
+}
+
+fn fields<'s, T: Type<'s>>(
+    ty: Option<T>,
+    map: &MapType<T>,
+    before: Option<&Map>,
+    after: Option<&Map>,
+    out: &mut Comparison,
+    found: &mut Found,
+) {
+    let mut compare = |key: &str, old: Option<&Value>, new: Option<&Value>| {
+        if old != new {
+            let member = member(ty, map, key);
+            one(|| PathElement::field(key), member, old, new, out, found);
+        }
+    };
+    for (key, old) in before.into_iter().flat_map(Map::iter) {
+        compare(key, Some(old), after.and_then(|map| map.get(key)));
+    }
+    for (key, new) in after.into_iter().flat_map(Map::iter) {
+        if before.is_none_or(|map| !map.contains_key(key)) {
+            compare(key, None, Some(new));
+        }
+    }
+}
+
+/// Compares what is under one element.
+fn one<'s, T: Type<'s>>(
+    element: impl Fn() -> PathElement,
+    ty: Option<T>,
+    before: Option<&Value>,
+    after: Option<&Value>,
+    out: &mut Comparison,
+    found: &mut Found,
+) {
+    let mut inner = Comparison::default();
+    let change = found.under(|| element().to_string(), |found| walk(ty, before, after, &mut inner, found));
+    record(element, change, inner, out);
+}
+
+fn record(element: impl Fn() -> PathElement, change: Change, inner: Comparison, out: &mut Comparison) {
+    for (set, owned, inner) in [
+        (&mut out.removed, change.removed, inner.removed),
+        (&mut out.modified, change.modified, inner.modified),
+        (&mut out.added, change.added, inner.added),
+    ] {
+        if owned || !inner.is_empty() {
+            set.insert(element(), owned, inner);
+        }
+    }
+}
+
+fn list_items<'s, T: Type<'s>>(
+    list: &List<'s, T>,
+    before: &[Value],
+    after: &[Value],
+    out: &mut Comparison,
+    found: &mut Found,
+) {
+    let mut sides: BTreeMap<PathElement, [Vec<&Value>; 2]> = BTreeMap::new();
+    for (side, values) in [before, after].into_iter().enumerate() {
+        for (index, value) in values.iter().enumerate() {
+            match list.element(value) {
+                Ok(element) => sides.entry(element).or_default()[side].push(value),
+                Err(why) => found.add(format!("element {index}: {why}")),
+            }
+        }
+    }
+    for (element, [olds, news]) in &sides {
+        let mut go = |old: Option<&Value>, new: Option<&Value>, out: &mut Comparison| {
+            one(|| element.clone(), list.items, old, new, out, found);
+        };
+        let mark = |change: Change, out: &mut Comparison| {
+            record(|| element.clone(), change, Comparison::default(), out);
+        };
+        match (olds.as_slice(), news.as_slice()) {
+            ([] | [_], [] | [_]) => go(olds.first().copied(), news.first().copied(), out),
+            // Items that cannot be told apart are one value.
+            ([_, _, ..], [_, _, ..]) => {
+                let is_same =
+                    olds.len() == news.len() && olds.iter().zip(news).all(|(old, new)| same(old, new));
+                if !is_same {
+                    mark(Change { modified: true, ..Default::default() }, out);
                 }
             }
-            Shape::Set | Shape::Keyed => self.items(schema, before, after),
-        }
-    }
-
-    fn field(&mut self, schema: Node<'_>, key: &str, before: Option<&Value>, after: Option<&Value>) {
-        if before == after {
-            return;
-        }
-        let node = schema.child(key).unwrap_or_else(|| Node::inner(Schema::any()));
-        let (change, inner) = below(node, before, after);
-        self.record(&field(key), change, inner);
-    }
-
-    fn items(&mut self, schema: Node<'_>, before: Option<&Value>, after: Option<&Value>) {
-        let (mut olds, news) = (schema.index(before), schema.index(after));
-        for (element, new) in &news {
-            let old = olds.remove(element).unwrap_or_default();
-            self.item(schema, element, &old, new);
-        }
-        for (element, old) in &olds {
-            self.item(schema, element, old, &[]);
-        }
-    }
-
-    fn item(&mut self, schema: Node<'_>, element: &str, old: &[&Value], new: &[&Value]) {
-        let (change, inner) = match (old, new) {
-            ([] | [_], [] | [_]) => below(schema.items(), old.first().copied(), new.first().copied()),
-            // Items with the same key cannot be told apart: they are one value.
-            ([_, _, ..], [_, _, ..]) => ((old != new).then_some(Change::Modified), Comparison::default()),
             ([_, _, ..], _) => {
-                let (_, inner) = below(schema.items(), None, new.first().copied());
-                (Some(Change::Removed), inner)
+                if let Some(new) = news.first() {
+                    go(None, Some(new), out);
+                }
+                mark(Change { removed: true, ..Default::default() }, out);
             }
             (_, [_, _, ..]) => {
-                let (_, inner) = below(schema.items(), old.first().copied(), None);
-                (Some(Change::Added), inner)
+                if let Some(old) = olds.first() {
+                    go(Some(old), None, out);
+                }
+                mark(Change { added: true, ..Default::default() }, out);
             }
-        };
-        self.record(element, change, inner);
-    }
-
-    fn record(&mut self, element: &str, change: Option<Change>, inner: Comparison) {
-        self.removed.insert(element, change == Some(Change::Removed), inner.removed);
-        self.modified.insert(element, change == Some(Change::Modified), inner.modified);
-        self.added.insert(element, change == Some(Change::Added), inner.added);
+        }
     }
 }

@@ -1,92 +1,198 @@
 //! Laying an applied document over the live one.
 
-use super::{Node, Shape, is_empty};
-use pilothouse_schema::Schema;
-use pilothouse_value::Value;
-use std::collections::{HashMap, HashSet};
+use super::compare::check_scalars;
+use super::{Found, List, MapType, Problems, Relationship, Shape, Type, items, member, resolve, shape};
+use crate::fieldset::PathElement;
+use pilothouse_value::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The live document with everything that `applied` says. Lists whose items can be told apart keep the items that
 /// `applied` does not mention.
-pub(crate) fn merge(schema: Node<'_>, live: Value, applied: &Value) -> Value {
-    let shape = schema.shape(applied);
-    if shape == Shape::Whole || shape != schema.shape(&live) || (is_empty(&live) && is_empty(applied)) {
-        return applied.clone();
+///
+/// # Errors
+/// What does not fit the type. Documents that were validated have none.
+pub fn merge<'s, T: Type<'s>>(ty: T, live: &Value, applied: &Value) -> Result<Value, Problems> {
+    let mut found = Found::default();
+    let merged = walk(Some(ty), Some(live), Some(applied), &mut found);
+    found.into_result(merged.unwrap_or_default())
+}
+
+fn walk<'s, T: Type<'s>>(
+    ty: Option<T>,
+    live: Option<&Value>,
+    applied: Option<&Value>,
+    found: &mut Found,
+) -> Option<Value> {
+    let (Some(left), Some(right)) = (live, applied) else {
+        // What only one side has is as it is.
+        return applied.or(live).cloned();
+    };
+    let atom = resolve(ty, found)?;
+    let (was, is) = (atom.deduce(live), atom.deduce(applied));
+    if !was.is_like(&is) {
+        // The result is that of the applied kind of value, but what is wrong with the other is wrong all the same.
+        let shape = shape(ty, was, found);
+        handle(ty, shape, left, right, found);
     }
-    match (live, applied) {
-        (live, Value::Null) => live,
-        (Value::Object(mut merged), Value::Object(applied)) => {
-            for (key, change) in applied.iter() {
-                match merged.get_mut(key) {
-                    Some(current) => {
-                        let node = schema.child(key).unwrap_or_else(|| Node::inner(Schema::any()));
-                        *current = merge(node, std::mem::take(current), change);
-                    }
-                    None => {
-                        merged.insert(key, change.clone());
-                    }
-                }
-            }
-            Value::Object(merged)
+    let shape = shape(ty, is, found);
+    handle(ty, shape, left, right, found)
+}
+
+fn handle<'s, T: Type<'s>>(
+    ty: Option<T>,
+    shape: Option<Shape<'s, T>>,
+    live: &Value,
+    applied: &Value,
+    found: &mut Found,
+) -> Option<Value> {
+    match shape? {
+        Shape::Scalar(scalar) => {
+            check_scalars(scalar, Some(live), Some(applied), found).then(|| applied.clone())
         }
-        (Value::Array(live), Value::Array(applied)) => Value::Array(merge_items(schema, live, applied)),
-        (_, applied) => applied.clone(),
+        Shape::Map(map) => {
+            let (left, right) = (live.as_object(), applied.as_object());
+            if map.atomic || (left.is_none_or(Map::is_empty) && right.is_none_or(Map::is_empty)) {
+                return Some(applied.clone());
+            }
+            Some(Value::Object(fields(ty, &map, left, right, found))).filter(|merged| !is_empty(merged))
+        }
+        Shape::List(list) => {
+            let (left, right) = (items(Some(live)), items(Some(applied)));
+            if list.relationship == Relationship::Atomic || (left.is_empty() && right.is_empty()) {
+                return Some(applied.clone());
+            }
+            Some(Value::Array(list_items(&list, left, right, found))).filter(|merged| !is_empty(merged))
+        }
     }
 }
 
-/// Merges lists of items that are told apart by their path elements. The applied items stand in the order in which they
-/// were applied; items that are only in the live list stay as far ahead as the items that both have allow.
-fn merge_items(schema: Node<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
-    let element = |item: &Value| schema.element(item).unwrap_or_default();
-    let wanted: Vec<String> = applied.iter().map(element).collect();
-    let mut live: Vec<(String, Option<Value>)> =
-        live.into_iter().map(|item| (element(&item), Some(item))).collect();
-    let places = find_places(&live, &wanted);
-    let mut shared = wanted.iter().filter(|element| places.contains_key(*element)).cloned().peekable();
-    let mut done: HashSet<&str> = HashSet::new();
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => map.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    }
+}
 
-    let mut merged = Vec::with_capacity(live.len() + applied.len());
-    let mut next = wanted.iter().zip(applied).peekable();
-    let mut at = 0;
-    while at < live.len() || next.peek().is_some() {
-        if let Some((element, slot)) = live.get_mut(at) {
-            let is_shared = places.contains_key(element);
-            if !is_shared {
-                merged.extend(slot.take());
-                at += 1;
-                continue;
-            }
-            let is_next = next.peek().is_some_and(|(wanted, _)| *wanted == element);
-            if !is_next && next.peek().is_some() && shared.peek().is_some_and(|shared| shared != element) {
-                // The applied list has it elsewhere.
-                at += 1;
-                continue;
-            }
-            if is_next || done.contains(element.as_str()) {
-                at += 1;
-            }
+fn fields<'s, T: Type<'s>>(
+    ty: Option<T>,
+    map: &MapType<T>,
+    live: Option<&Map>,
+    applied: Option<&Map>,
+    found: &mut Found,
+) -> Map {
+    let mut merged = Map::new();
+    let mut add = |key: &str, left: Option<&Value>, right: Option<&Value>| {
+        let value = found.under(|| format!(".{key}"), |found| walk(member(ty, map, key), left, right, found));
+        if let Some(value) = value {
+            merged.insert(key, value);
         }
-        let Some((wanted, item)) = next.next() else { continue };
-        let current = places.get(wanted).copied().flatten();
-        let current = current.and_then(|place| live.get_mut(place)).and_then(|(_, slot)| slot.take());
-        merged.push(match current {
-            Some(current) => merge(schema.items(), current, item),
-            None => item.clone(),
-        });
-        done.insert(wanted);
-        shared.next_if_eq(wanted);
+    };
+    for (key, left) in live.into_iter().flat_map(Map::iter) {
+        add(key, Some(left), applied.and_then(|map| map.get(key)));
+    }
+    for (key, right) in applied.into_iter().flat_map(Map::iter) {
+        if live.is_none_or(|map| !map.contains_key(key)) {
+            add(key, None, Some(right));
+        }
     }
     merged
 }
 
-/// Where each wanted item stands in the live list. It has no place if there are several with the same key: they are not
-/// merged but replaced.
-fn find_places(live: &[(String, Option<Value>)], wanted: &[String]) -> HashMap<String, Option<usize>> {
-    let wanted: HashSet<&str> = wanted.iter().map(String::as_str).collect();
-    let mut places: HashMap<String, Option<usize>> = HashMap::new();
-    for (place, (element, _)) in live.iter().enumerate() {
-        if wanted.contains(element.as_str()) {
-            places.entry(element.clone()).and_modify(|place| *place = None).or_insert(Some(place));
+/// The items of a list by what tells them apart. Of items that cannot be told apart there is `None`.
+struct Index<'v> {
+    elements: Vec<PathElement>,
+    values: BTreeMap<PathElement, Option<&'v Value>>,
+}
+
+impl<'v> Index<'v> {
+    fn of<'s, T: Type<'s>>(list: &List<'s, T>, items: &'v [Value], is_live: bool, found: &mut Found) -> Self {
+        let mut index = Index { elements: Vec::with_capacity(items.len()), values: BTreeMap::new() };
+        for (place, item) in items.iter().enumerate() {
+            let element = match list.element(item) {
+                Ok(element) => element,
+                Err(why) => {
+                    found.add(format!("element {place}: {why}"));
+                    continue;
+                }
+            };
+            if let Some(known) = index.values.get_mut(&element) {
+                if !is_live {
+                    found.add(format!("duplicate entries for key {element}"));
+                    continue;
+                }
+                *known = None;
+            } else {
+                index.values.insert(element.clone(), Some(item));
+            }
+            index.elements.push(element);
+        }
+        index
+    }
+
+    fn has(&self, element: &PathElement) -> bool {
+        self.values.contains_key(element)
+    }
+
+    /// The item that is to be merged: nothing, so to say, of those that cannot be told apart.
+    fn get(&self, element: &PathElement) -> Option<&'v Value> {
+        self.values.get(element).map(|item| item.unwrap_or(&Value::Null))
+    }
+}
+
+/// Merges lists of items that are told apart. The applied items stand in the order in which they were applied; items
+/// that are only in the live list stay as far ahead as the items that both have allow.
+fn list_items<'s, T: Type<'s>>(
+    list: &List<'s, T>,
+    live: &[Value],
+    applied: &[Value],
+    found: &mut Found,
+) -> Vec<Value> {
+    let before = found.0.len();
+    let right = Index::of(list, applied, false, found);
+    let left = Index::of(list, live, true, found);
+    let mut merged = Vec::with_capacity(live.len().max(applied.len()));
+    if found.0.len() > before {
+        return merged;
+    }
+    let mut shared = right.elements.iter().filter(|element| left.has(element)).peekable();
+    let mut done: BTreeSet<&PathElement> = BTreeSet::new();
+    // What is wrong inside an item does not count here.
+    let item = |live, applied| walk(list.items, live, applied, &mut Found::default());
+    let (mut l, mut r) = (0, 0);
+    loop {
+        let (ours, theirs) = (left.elements.get(l), right.elements.get(r));
+        match (ours, theirs) {
+            (None, None) => return merged,
+            (Some(ours), Some(theirs)) if ours == theirs => {
+                done.insert(theirs);
+                merged.extend(item(left.get(ours), right.get(ours)));
+                (l, r) = (l + 1, r + 1);
+                shared.next();
+                continue;
+            }
+            // The applied list has it elsewhere, and not next.
+            (Some(ours), Some(_)) if right.has(ours) && shared.peek().is_some_and(|next| *next != ours) => {
+                l += 1;
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(ours) = ours {
+            if !right.has(ours) {
+                merged.extend(item(live.get(l), None));
+                l += 1;
+                continue;
+            }
+            if done.contains(ours) {
+                l += 1;
+            }
+        }
+        if let Some(theirs) = theirs {
+            done.insert(theirs);
+            merged.extend(item(left.get(theirs), right.get(theirs)));
+            r += 1;
+            shared.next_if(|next| *next == theirs);
         }
     }
-    places
 }

@@ -1,102 +1,95 @@
-//! Whether an applied document fits its schema as far as merging needs it: types, declared fields, keys of lists.
+//! Whether a document fits its type as far as merging needs it: kinds of values, declared fields, keys of lists.
 //! Everything else is validated later, on the merged document.
 
-use super::{Node, Shape, items};
-use crate::fieldset::print;
-use pilothouse_schema::Type;
+use super::{Found, List, MapType, Problems, Relationship, Scalar, Shape, Type, go, member, shape_of};
+use crate::fieldset::PathElement;
 use pilothouse_value::{Map, Value};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
-/// What is wrong with `value`, as texts with paths; nothing if it fits.
-pub(crate) fn validate(schema: Node<'_>, value: &Value) -> Vec<String> {
-    let mut found = Vec::new();
-    walk(schema, value, "", &mut found);
-    found
+/// Checks a document.
+///
+/// # Errors
+/// What is wrong with it. With `allow_duplicates`, items that cannot be told apart are not.
+pub fn validate<'s, T: Type<'s>>(ty: T, value: &Value, allow_duplicates: bool) -> Result<(), Problems> {
+    let mut found = Found::default();
+    walk(Some(ty), value, allow_duplicates, &mut found);
+    found.into_result(())
 }
 
-fn walk(node: Node<'_>, value: &Value, path: &str, found: &mut Vec<String>) {
-    if let Some(problem) = wrong_type(node, value) {
-        found.push(locate(path, &problem));
-        return;
+fn walk<'s, T: Type<'s>>(ty: Option<T>, value: &Value, allow_duplicates: bool, found: &mut Found) {
+    match (shape_of(ty, value, found), value) {
+        (None, _) | (Some(Shape::Map(_) | Shape::List(_)), Value::Null) => {}
+        (Some(Shape::Scalar(wanted)), _) => {
+            if let Some(problem) = scalar(wanted, value, "") {
+                found.add(problem);
+            }
+        }
+        (Some(Shape::Map(map)), Value::Object(object)) => fields(ty, &map, object, allow_duplicates, found),
+        (Some(Shape::List(list)), Value::Array(items)) => list_items(&list, items, allow_duplicates, found),
+        (Some(Shape::Map(_)), _) => found.add(format!("expected map, got {}", go::plain(value))),
+        (Some(Shape::List(_)), _) => found.add(format!("expected list, got {}", go::plain(value))),
     }
-    match value {
-        Value::Object(map) => fields(node, map, path, found),
-        Value::Array(_) => list(node, value, path, found),
-        _ => {}
+}
+
+/// What is wrong with a scalar; null is as good as any.
+pub(super) fn scalar(wanted: Scalar, value: &Value, side: &str) -> Option<String> {
+    let problem = match (wanted, value) {
+        (_, Value::Null)
+        | (Scalar::Numeric, Value::Int(_) | Value::Float(_))
+        | (Scalar::String, Value::String(_))
+        | (Scalar::Boolean, Value::Bool(_))
+        | (Scalar::Untyped, Value::Int(_) | Value::Float(_) | Value::String(_) | Value::Bool(_)) => {
+            return None;
+        }
+        (Scalar::Numeric, _) => format!("expected numeric (int or float), got {}", go::type_name(value)),
+        (Scalar::String, _) => format!("expected string, got {}", go::sharp(value)),
+        (Scalar::Boolean, _) => format!("expected boolean, got {}", go::plain(value)),
+        (Scalar::Untyped, _) => format!("expected any scalar, got {}", go::plain(value)),
+    };
+    Some(format!("{side}{problem}"))
+}
+
+fn fields<'s, T: Type<'s>>(
+    ty: Option<T>,
+    map: &MapType<T>,
+    object: &Map,
+    allow_duplicates: bool,
+    found: &mut Found,
+) {
+    for (key, value) in object.iter() {
+        let member = member(ty, map, key);
+        if member.is_none() {
+            found.under(|| format!(".{key}"), |found| found.add("field not declared in schema"));
+            // Upstream stops at the first one of an object.
+            return;
+        }
+        found.under(|| format!(".{key}"), |found| walk(member, value, allow_duplicates, found));
     }
 }
 
-fn locate(path: &str, problem: &str) -> String {
-    if path.is_empty() { problem.to_owned() } else { format!("{path}: {problem}") }
-}
-
-fn fields(node: Node<'_>, map: &Map, path: &str, found: &mut Vec<String>) {
-    for (key, child) in map.iter() {
-        let path = format!("{path}.{key}");
-        match node.child(key) {
-            Some(schema) => walk(schema, child, &path, found),
-            None => {
-                // Upstream stops at the first one in an object.
-                found.push(locate(&path, "field not declared in schema"));
+fn list_items<'s, T: Type<'s>>(
+    list: &List<'s, T>,
+    items: &[Value],
+    allow_duplicates: bool,
+    found: &mut Found,
+) {
+    let mut seen = BTreeSet::new();
+    for (index, item) in items.iter().enumerate() {
+        if list.relationship != Relationship::Associative {
+            found.under(|| format!("[{index}]"), |found| walk(list.items, item, allow_duplicates, found));
+            continue;
+        }
+        let element: PathElement = match list.element(item) {
+            Ok(element) => element,
+            Err(problem) => {
+                found.add(format!("element {index}: {problem}"));
                 return;
             }
-        }
-    }
-}
-
-fn list(node: Node<'_>, list: &Value, path: &str, found: &mut Vec<String>) {
-    let has_elements = matches!(node.shape(list), Shape::Set | Shape::Keyed);
-    let mut seen = HashSet::new();
-    for (index, item) in items(Some(list)).iter().enumerate() {
-        let element = if has_elements {
-            match node.element(item) {
-                Ok(element) => element,
-                Err(problem) => {
-                    found.push(locate(path, &format!("element {index}: {problem}")));
-                    return;
-                }
-            }
-        } else {
-            format!("i:{index}")
         };
-        walk(node.items(), item, &format!("{path}{}", print(&element)), found);
-        if has_elements && !seen.insert(element.clone()) {
-            found.push(locate(path, &format!("duplicate entries for key {}", print(&element))));
+        if !allow_duplicates && seen.contains(&element) {
+            found.add(format!("duplicate entries for key {element}"));
         }
+        found.under(|| element.to_string(), |found| walk(list.items, item, allow_duplicates, found));
+        seen.insert(element);
     }
-}
-
-fn wrong_type(node: Node<'_>, value: &Value) -> Option<String> {
-    if value.is_null() || node.schema.is_int_or_string() {
-        return None;
-    }
-    let expected = match (node.schema.kind()?, value) {
-        (Type::Object, Value::Object(_))
-        | (Type::Array, Value::Array(_))
-        | (Type::String, Value::String(_))
-        | (Type::Boolean, Value::Bool(_))
-        | (Type::Integer | Type::Number, Value::Int(_) | Value::Float(_)) => return None,
-        (Type::Object, _) => "map",
-        (Type::Array, _) => "list",
-        (Type::String, _) => "string",
-        (Type::Boolean, _) => "boolean",
-        (Type::Integer | Type::Number, other) => {
-            let found = match other {
-                Value::Bool(_) => "bool",
-                Value::String(_) => "string",
-                Value::Array(_) => "[]interface {}",
-                _ => "map[string]interface {}",
-            };
-            return Some(format!("expected numeric (int or float), got {found}"));
-        }
-    };
-    Some(match value {
-        Value::String(text) if expected == "string" || expected == "boolean" => {
-            format!("expected {expected}, got {text}")
-        }
-        other if expected == "string" => {
-            format!("expected string, got &value.valueUnstructured{{Value:{other}}}")
-        }
-        other => format!("expected {expected}, got &{{{other}}}"),
-    })
 }

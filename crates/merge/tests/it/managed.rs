@@ -1,6 +1,6 @@
 use crate::schemas::resource;
-use pilothouse_merge::fieldset::FieldSet;
-use pilothouse_merge::managed::{self, ApplyError, Manager};
+use pilothouse_merge::fieldset::{FieldSet, Filter};
+use pilothouse_merge::managed::{self, ApplyError, Kind, Manager, Reset};
 use pilothouse_value::{Gvk, Timestamp, Value, json};
 use proptest::prelude::*;
 
@@ -14,17 +14,17 @@ fn object(spec: Value) -> Value {
 }
 
 fn apply(live: Option<&Value>, spec: Value, name: &str, seconds: i64) -> Value {
-    managed::apply(live, &object(spec), &resource(), &at(name, seconds), false).unwrap()
+    managed::apply(live, &object(spec), &Kind::of(&resource()), &at(name, seconds), false).unwrap()
 }
 
 fn refused(live: &Value, spec: Value, name: &str) -> ApplyError {
-    managed::apply(Some(live), &object(spec), &resource(), &at(name, 99), false).unwrap_err()
+    managed::apply(Some(live), &object(spec), &Kind::of(&resource()), &at(name, 99), false).unwrap_err()
 }
 
 fn update(live: &Value, spec: Value, name: &str, seconds: i64) -> Value {
     let mut new = live.clone();
     new.set(&["spec"], spec);
-    managed::track(Some(live), &mut new, &resource(), &at(name, seconds));
+    managed::track(Some(live), &mut new, &Kind::of(&resource()), &at(name, seconds));
     new
 }
 
@@ -67,8 +67,9 @@ fn fields_that_are_no_longer_applied_are_removed() {
     let live = apply(None, json!({"replicas": 1, "paused": true, "data": {"a": "1", "b": "2"}}), "me", 1);
     let live = apply(Some(&live), json!({"replicas": 1, "data": {"b": "2"}}), "me", 2);
     assert_eq!(live.get("spec"), Some(&json!({"replicas": 1, "data": {"b": "2"}})));
+    // As upstream: whoever takes in the document drops a null where none may be.
     let live = apply(Some(&live), json!({}), "me", 3);
-    assert_eq!(live.get("spec"), Some(&json!({})));
+    assert_eq!(live.get("spec"), Some(&Value::Null));
 }
 
 #[test]
@@ -98,7 +99,7 @@ fn an_item_goes_with_its_owner_also_if_another_has_set_a_field_in_it() {
     let live = update(&live, json!({"containers": [{"name": "a", "args": ["x"], "image": "1"}]}), "you", 2);
     assert_eq!(owned(&live, "you"), json!({"f:containers": {"k:{\"name\":\"a\"}": {"f:image": {}}}}));
     let live = apply(Some(&live), json!({"replicas": 1}), "me", 3);
-    assert_eq!(live.get("spec"), Some(&json!({"replicas": 1})));
+    assert_eq!(live.get("spec"), Some(&json!({"containers": null, "replicas": 1})));
     assert_eq!(owned(&live, "you"), Value::Null);
 }
 
@@ -143,7 +144,8 @@ fn several_conflicts_are_listed_by_manager() {
                     conflicts with \"me\":\n- .spec.replicas\n- .spec.containers[name=\"a\"].image";
     assert_eq!(refused(&live, wanted.clone(), "you").to_string(), expected);
 
-    let forced = managed::apply(Some(&live), &object(wanted), &resource(), &at("you", 3), true).unwrap();
+    let forced =
+        managed::apply(Some(&live), &object(wanted), &Kind::of(&resource()), &at("you", 3), true).unwrap();
     assert_eq!(forced.at(&["spec", "replicas"]), Some(&json!(2)));
     assert_eq!(
         owned(&forced, "me"),
@@ -174,7 +176,7 @@ fn a_create_is_tracked_and_metadata_that_the_server_sets_is_nobodys() {
     let mut created = object(json!({"replicas": 1}));
     created.set(&["metadata", "uid"], "u");
     created.set(&["metadata", "labels", "a"], "1");
-    managed::track(None, &mut created, &resource(), &at("kubectl-create", 1));
+    managed::track(None, &mut created, &Kind::of(&resource()), &at("kubectl-create", 1));
     let expected = json!({
         "f:metadata": {"f:labels": {".": {}, "f:a": {}}},
         "f:spec": {".": {}, "f:replicas": {}},
@@ -198,7 +200,12 @@ fn writes_to_a_subresource_have_their_own_entry() {
     let mut new = live.clone();
     new.set(&["status", "ready"], 1i64);
     new.set(&["metadata", "managedFields"], json!([]));
-    managed::track(Some(&live), &mut new, &resource(), &Manager { subresource: "status", ..at("me", 2) });
+    managed::track(
+        Some(&live),
+        &mut new,
+        &Kind::of(&resource()),
+        &Manager { subresource: "status", ..at("me", 2) },
+    );
     let entries = new.items_at(&["metadata", "managedFields"]);
     assert_eq!(entries.len(), 2, "the entries in the request do not count");
     assert_eq!(entries[1].str_at(&["subresource"]), Some("status"));
@@ -211,7 +218,7 @@ fn an_empty_list_clears_the_entries_and_starts_anew() {
     for reset in [json!([]), json!([{}])] {
         let mut new = live.clone();
         new.set(&["metadata", "managedFields"], reset);
-        managed::track(Some(&live), &mut new, &resource(), &at("edit", 2));
+        managed::track(Some(&live), &mut new, &Kind::of(&resource()), &at("edit", 2));
         assert_eq!(new.at(&["metadata", "managedFields"]), None);
     }
 }
@@ -236,7 +243,7 @@ fn kubectl_takes_over_what_it_applied_from_the_client() {
     let last = object(json!({"replicas": 1})).to_json();
     let mut live = object(json!({"replicas": 1}));
     live.set(&["metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"], last);
-    managed::track(None, &mut live, &resource(), &at("kubectl-client-side-apply", 1));
+    managed::track(None, &mut live, &Kind::of(&resource()), &at("kubectl-client-side-apply", 1));
     assert!(matches!(refused(&live, json!({"replicas": 2}), "you"), ApplyError::Conflicts(_)));
     let live = apply(Some(&live), json!({"replicas": 2}), "kubectl", 2);
     assert_eq!(live.at(&["spec", "replicas"]), Some(&json!(2)));
@@ -268,7 +275,7 @@ fn a_document_that_does_not_fit_its_schema_is_refused() {
     }
     let mut entries = object(json!({}));
     entries.set(&["metadata", "managedFields"], json!([]));
-    let refused = managed::apply(None, &entries, &resource(), &at("me", 1), false).unwrap_err();
+    let refused = managed::apply(None, &entries, &Kind::of(&resource()), &at("me", 1), false).unwrap_err();
     assert_eq!(refused.to_string(), "metadata.managedFields must be nil");
     assert_eq!(refused.status().code, 400);
 }
@@ -278,7 +285,13 @@ fn live_lists_with_duplicates_are_tolerated() {
     let live = object(json!({"tags": ["a", "a", "b"]}));
     let live = apply(Some(&live), json!({"tags": ["c"]}), "me", 1);
     assert_eq!(live.at(&["spec", "tags"]), Some(&json!(["a", "a", "b", "c"])));
-    let live = apply(Some(&live), json!({"tags": ["a", "c"]}), "me", 1);
+    let wanted = json!({"tags": ["a", "c"]});
+    assert!(
+        matches!(refused(&live, wanted.clone(), "me"), ApplyError::Conflicts(_)),
+        "they are owned together"
+    );
+    let live =
+        managed::apply(Some(&live), &object(wanted), &Kind::of(&resource()), &at("me", 2), true).unwrap();
     assert_eq!(live.at(&["spec", "tags"]), Some(&json!(["a", "b", "c"])));
 }
 
@@ -287,7 +300,8 @@ fn any_spelling_of_a_path_element_is_the_same_field() {
     let fields = json!({"k:{\"b\":1, \"a\":\"x\"}": {}, "v: 1": {}, "i:01": {}});
     let set = FieldSet::from_value(&fields).unwrap();
     assert_eq!(set.to_value(), json!({"k:{\"a\":\"x\",\"b\":1}": {}, "v:1": {}, "i:1": {}}));
-    assert!(FieldSet::from_value(&json!({"x:y": {}})).is_err());
+    // An element of a kind that comes with a later version.
+    assert!(FieldSet::from_value(&json!({"x:y": {}})).unwrap().is_empty());
     assert!(FieldSet::from_value(&json!({"é": {}})).is_err());
 }
 
@@ -336,7 +350,7 @@ proptest! {
         first in any_spec(), second in any_spec(), third in any_spec(),
     ) {
         let force = |live: Option<&Value>, spec: &Value, name, seconds| {
-            managed::apply(live, &object(spec.clone()), &resource(), &at(name, seconds), true).unwrap()
+            managed::apply(live, &object(spec.clone()), &Kind::of(&resource()), &at(name, seconds), true).unwrap()
         };
         let live = force(None, &first, "me", 1);
         let live = force(Some(&live), &second, "you", 2);
@@ -372,7 +386,7 @@ fn who_creates_a_built_in_object_owns_what_is_in_its_structs_and_not_the_structs
         "spec": {"replicas": 1, "template": {"spec": {"containers": [{"name": "c"}]}}},
     });
     let schema = pilothouse_schema::builtin::schema(&Gvk::new("apps", "v1", "Deployment")).unwrap();
-    managed::track(None, &mut created, schema, &Manager { api_version: "apps/v1", ..at("me", 1) });
+    managed::track(None, &mut created, &Kind::of(schema), &Manager { api_version: "apps/v1", ..at("me", 1) });
     let expected = json!({
         "f:replicas": {},
         "f:template": {"f:spec": {"f:containers": {"k:{\"name\":\"c\"}": {".": {}, "f:name": {}}}}},
@@ -384,7 +398,11 @@ fn who_creates_a_built_in_object_owns_what_is_in_its_structs_and_not_the_structs
 fn what_an_object_had_before_its_first_apply_is_recorded_without_its_status() {
     let mut live = object(json!({"replicas": 1}));
     live.set(&["status", "ready"], 1i64);
-    let applied = apply(Some(&live), json!({"paused": true}), "me", 2);
+    let status = Filter::Exclude(FieldSet::of_fields(&[&["status"]]));
+    let schema = resource();
+    let kind = Kind::of(&schema).resetting(Some(Reset { filter: &status, only_in: None }));
+    let patch = object(json!({"paused": true}));
+    let applied = managed::apply(Some(&live), &patch, &kind, &at("me", 2), false).unwrap();
     let entries = applied.items_at(&["metadata", "managedFields"]);
     let before =
         entries.iter().find(|entry| entry.str_at(&["manager"]) == Some("before-first-apply")).unwrap();

@@ -1,6 +1,7 @@
 //! Writes that were sent to a real kube-apiserver 1.37.2, which stand in `conformance/recorded/writes.json`, sent to us.
 
-use pilothouse_merge::managed::{self, Manager};
+use pilothouse_merge::fieldset::{FieldSet, Filter};
+use pilothouse_merge::managed::{self, Manager, Reset};
 use pilothouse_merge::{json_patch, merge_patch, strategic};
 use pilothouse_schema::{Schema, builtin, default, structural};
 use pilothouse_value::field::Path;
@@ -39,10 +40,17 @@ impl Kind<'_> {
             subresource: text("subresource"),
             time: Timestamp::from_unix_seconds(0),
         };
+        let reset: &[&[&str]] = match manager.subresource {
+            "" => &[&["status"]],
+            _ if builtin::schema(&self.gvk).is_some() => &[&["spec"]],
+            _ => &[&["metadata"], &["spec"]],
+        };
+        let filter = Filter::Exclude(FieldSet::of_fields(reset));
+        let kind = managed::Kind::of(self.schema).resetting(Some(Reset { filter: &filter, only_in: None }));
         let patched = match text("operation") {
             "apply" => {
                 let force = step.get("force").and_then(Value::as_bool).unwrap_or_default();
-                let applied = managed::apply(live, body, self.schema, &manager, force);
+                let applied = managed::apply(live, body, &kind, &manager, force);
                 return applied.map(|object| self.read(object)).map_err(|why| why.status().message);
             }
             "create" => Ok(body.clone()),
@@ -55,7 +63,7 @@ impl Kind<'_> {
             }),
         };
         let mut written = self.read(patched.map_err(|why| why.status().message)?);
-        managed::track(live, &mut written, self.schema, &manager);
+        managed::track(live, &mut written, &kind, &manager);
         Ok(written)
     }
 }

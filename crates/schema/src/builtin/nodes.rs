@@ -98,7 +98,11 @@ fn form_child(form: &'static Form) -> Child {
         Form::Time | Form::MicroTime => scalar(Type::String, Some("date-time")),
         Form::Duration => scalar(Type::String, None),
         Form::Quantity | Form::IntOrString => Schema { int_or_string: true, ..Default::default() },
-        Form::Raw | Form::Fields => Schema { preserve_unknown: true, ..scalar(Type::Object, None) },
+        Form::Fields => Schema { preserve_unknown: true, ..scalar(Type::Object, None) },
+        // An object that is only carried is one value.
+        Form::Raw => {
+            Schema { preserve_unknown: true, map_type: Some(MapType::Atomic), ..scalar(Type::Object, None) }
+        }
         Form::Json => Schema::any().clone(),
         Form::List(item) | Form::WrappedList(item) => {
             Schema { items: Some(form_child(item)), ..scalar(Type::Array, None) }
