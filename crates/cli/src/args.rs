@@ -32,6 +32,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Runs the embedded Kubernetes API until it is interrupted, and prints its KUBECONFIG
     Cluster(ClusterArgs),
+    /// Prints the folder for KUBEBUILDER_ASSETS: etcd and kube-apiserver for suites that use envtest
+    Envtest(pilothouse_envtest::FolderArguments),
     /// Runs one of the operators against the cluster that KUBECONFIG names, or that it runs in
     Run(RunArgs),
     /// Prints shell completions, to be sourced or put where your shell looks for them

@@ -19,11 +19,14 @@ use crate::args::{Cli, Command, Operator};
 use crate::error::{Error, Result};
 
 fn main() -> ExitCode {
+    let name = std::env::args_os().next().unwrap_or_default();
     // Under the name `kando` this is the tool that containers call; the node puts that name on their search path.
-    let mut arguments = std::env::args_os();
-    if arguments.next().is_some_and(|name| std::path::Path::new(&name).file_name() == Some("kando".as_ref()))
-    {
+    if std::path::Path::new(&name).file_name() == Some("kando".as_ref()) {
         return pilothouse_protection::kando::main(std::env::args_os());
+    }
+    // The folder that `pilothouse envtest` prints has this program under the names of the control plane's tools.
+    if pilothouse_envtest::Tool::called(&name).is_some() {
+        return pilothouse_envtest::run(std::env::args_os());
     }
     let cli = Cli::parse();
     let outcome = start_logging(&cli.log).and_then(|()| {
@@ -50,6 +53,10 @@ async fn run(command: Command) -> Result {
         Command::Cluster(args) => cluster::run(args).await,
         Command::Run(args) => match args.operator {
             Operator::Protection(args) => operator::protection(args).await,
+        },
+        Command::Envtest(folder) => match pilothouse_envtest::print_folder(&folder) {
+            true => Ok(()),
+            false => Err(Error::Shown),
         },
         Command::Measure(args) => measure::run(args).await,
         Command::Completions { shell } => {

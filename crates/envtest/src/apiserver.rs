@@ -6,7 +6,7 @@ use pilothouse_apiserver::authenticator::read_token_file;
 use pilothouse_apiserver::{Authorization, Builder, Server};
 
 use crate::flags::{FlagError, Parsed};
-use crate::{Error, serving, signals, tell};
+use crate::{Error, keeping, serving, signals, tell};
 
 /// Runs until SIGTERM or SIGINT, and then lets requests that are under way end.
 ///
@@ -16,7 +16,7 @@ pub(crate) async fn run(flags: &Parsed) -> Result<(), Error> {
     let ended = signals::termination()?;
     let bind = flags.parsed::<IpAddr>("bind-address")?.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
     let address = SocketAddr::new(bind, flags.parsed("secure-port")?.unwrap_or(6443));
-    let builder = configure(Server::builder(), flags, bind)?;
+    let builder = configure(Server::builder(), flags, bind)?.store(keeping::store(flags).await?);
     let server = builder
         .start()
         .map_err(|e| Error::machine("starting the server", e, "is what etcd keeps from another version?"))?;
@@ -42,7 +42,7 @@ fn configure(mut builder: Builder, flags: &Parsed, bind: IpAddr) -> Result<Build
     let authorization = authorization(flags)?;
     let mut anonymous = flags.boolean("anonymous-auth", true)?;
     if anonymous && authorization == Authorization::AlwaysAllow {
-        tracing::warn!("anonymous requests are not served when everything is allowed, as upstream has it");
+        tracing::info!("anonymous requests are not served when everything is allowed, as upstream has it");
         anonymous = false;
     }
     builder = builder

@@ -16,10 +16,8 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::task::JoinSet;
 
 use crate::flags::{ETCD, FlagError, Parsed};
-use crate::{Error, signals};
+use crate::{Error, etcd_client, signals, tell};
 
-/// Where kube-apiserver asks for the folder.
-const DATA_PATH: &str = "/pilothouse/data-dir";
 const HINT: &str = "is another process using it? --listen-client-urls names another";
 
 /// A socket that was asked for.
@@ -41,6 +39,11 @@ pub(crate) async fn run(flags: &Parsed) -> Result<(), Error> {
     for url in urls(flags) {
         match listen(url).await? {
             Listener::Tcp(listener) => {
+                if let Ok(address) = listener.local_addr()
+                    && url.trim_end_matches('/').ends_with(":0")
+                {
+                    tell(&format!("Listening on http://{address}"));
+                }
                 tasks.spawn(accept_tcp(listener, data_dir.clone()));
             }
             Listener::Unix(listener, path) => {
@@ -143,7 +146,7 @@ fn answer(request: &Request<Incoming>, data_dir: &Path) -> Response<Full<Bytes>>
             "application/json",
             format!(r#"{{"etcdserver":"{ETCD}","etcdcluster":"{ETCD}","storage":"{ETCD}"}}"#),
         ),
-        DATA_PATH => (StatusCode::OK, "text/plain", data_dir.display().to_string()),
+        etcd_client::DATA_PATH => (StatusCode::OK, "text/plain", data_dir.display().to_string()),
         _ => (StatusCode::NOT_FOUND, "text/plain; charset=utf-8", "404 page not found\n".to_owned()),
     };
     let mut response = Response::new(Full::new(Bytes::from(text)));

@@ -6,7 +6,9 @@
 mod apiserver;
 pub mod assets;
 mod etcd;
+mod etcd_client;
 mod flags;
+mod keeping;
 mod serving;
 mod signals;
 
@@ -91,7 +93,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         return run_tool(tool, arguments.get(1..).unwrap_or_default());
     }
     match Arguments::try_parse_from(arguments) {
-        Ok(arguments) => print_folder(&arguments.folder),
+        Ok(arguments) if print_folder(&arguments.folder) => ExitCode::SUCCESS,
+        Ok(_said_why) => ExitCode::FAILURE,
         Err(error) => {
             // Nobody is left to tell when the stream is closed.
             let _closed = error.print();
@@ -101,7 +104,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 /// Makes the folder and prints its path, alone, to standard output; what else there is to say goes to standard error.
-pub fn print_folder(arguments: &FolderArguments) -> ExitCode {
+/// Returns whether it could.
+pub fn print_folder(arguments: &FolderArguments) -> bool {
     let made = std::env::current_exe()
         .map_err(assets::AssetsError::Program)
         .and_then(|program| assets::prepare(&program, arguments.dir.as_deref()));
@@ -113,11 +117,11 @@ pub fn print_folder(arguments: &FolderArguments) -> ExitCode {
                 );
             }
             let _closed = writeln!(std::io::stdout().lock(), "{}", assets.folder.display());
-            ExitCode::SUCCESS
+            true
         }
         Err(error) => {
             tell(&format!("error: {error}"));
-            ExitCode::FAILURE
+            false
         }
     }
 }

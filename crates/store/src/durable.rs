@@ -24,6 +24,21 @@ pub struct DurableError {
     source: Box<redb::Error>,
 }
 
+impl DurableError {
+    pub(crate) fn io(doing: &'static str, path: &Path, source: std::io::Error) -> Self {
+        Self { doing, path: path.to_owned(), source: Box::new(redb::Error::Io(source)) }
+    }
+
+    pub(crate) fn in_use(path: &Path) -> Self {
+        Self { doing: "opening", path: path.to_owned(), source: Box::new(redb::Error::DatabaseAlreadyOpen) }
+    }
+
+    /// Whether it is only that another process has it open.
+    pub fn is_in_use(&self) -> bool {
+        matches!(*self.source, redb::Error::DatabaseAlreadyOpen)
+    }
+}
+
 pub(crate) struct Durable {
     database: Database,
     path: PathBuf,

@@ -9,6 +9,7 @@
 mod clock;
 mod durable;
 mod event;
+mod journal;
 mod object;
 mod snapshot;
 mod state;

@@ -10,6 +10,7 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 
 use crate::durable::{Durable, DurableError};
+use crate::journal::Journal;
 use crate::{Event, EventKind, Expired, Object, ResourceKey, Snapshot, Watcher};
 
 /// How much is remembered.
@@ -61,8 +62,18 @@ pub(crate) struct Inner {
     head: watch::Sender<u64>,
 }
 
+/// The lasting copy that writes go to before they are acknowledged.
+enum Lasting {
+    /// None: objects live as long as the process.
+    No,
+    /// One that outlives the machine.
+    Database(Durable),
+    /// One that outlives the process.
+    Journal(Journal),
+}
+
 struct Writer {
-    durable: Option<Durable>,
+    lasting: Lasting,
 }
 
 pub(crate) struct History {
@@ -78,7 +89,7 @@ pub(crate) struct History {
 impl Store {
     /// A store that lives as long as the process.
     pub fn memory(config: Config) -> Self {
-        Self::with(config, Snapshot { revision: 1, ..Snapshot::default() }, None)
+        Self::with(config, Snapshot { revision: 1, ..Snapshot::default() }, Lasting::No)
     }
 
     /// A store whose acknowledged writes outlive the process, in a folder that is made if it is missing.
@@ -87,10 +98,20 @@ impl Store {
     /// When the folder or the database in it cannot be opened, or is in use by another process.
     pub fn open(folder: &Path, config: Config) -> Result<Self, DurableError> {
         let (durable, loaded) = Durable::open(folder)?;
-        Ok(Self::with(config, loaded, Some(durable)))
+        Ok(Self::with(config, loaded, Lasting::Database(durable)))
     }
 
-    fn with(config: Config, start: Snapshot, durable: Option<Durable>) -> Self {
+    /// A store whose acknowledged writes outlive the process, also one that is killed, but not the machine: nothing waits
+    /// for the disk. It is kept in the file `path`, with a lock beside it; both are made if they are missing.
+    ///
+    /// # Errors
+    /// When the file cannot be opened, is no journal, or is in use by another process.
+    pub fn open_journal(path: &Path, config: Config) -> Result<Self, DurableError> {
+        let (journal, loaded) = Journal::open(path)?;
+        Ok(Self::with(config, loaded, Lasting::Journal(journal)))
+    }
+
+    fn with(config: Config, start: Snapshot, lasting: Lasting) -> Self {
         let history = History {
             ring: VecDeque::new(),
             capacity: config.history.max(1),
@@ -100,7 +121,7 @@ impl Store {
         let inner = Inner {
             head: watch::Sender::new(start.revision),
             current: ArcSwap::from_pointee(start),
-            writer: Mutex::new(Writer { durable }),
+            writer: Mutex::new(Writer { lasting }),
             history: RwLock::new(history),
         };
         Self { inner: Arc::new(inner) }
@@ -169,8 +190,11 @@ impl Store {
             Change::Delete(build) => (EventKind::Deleted, build(revision)),
         };
         let object = Arc::new(Object::new(revision, bytes));
-        if let Some(durable) = &mut writer.durable {
-            durable.write(resource, &key, revision, (kind != EventKind::Deleted).then(|| object.bytes()))?;
+        let kept = (kind != EventKind::Deleted).then(|| object.bytes());
+        match &mut writer.lasting {
+            Lasting::No => {}
+            Lasting::Database(database) => database.write(resource, &key, revision, kept)?,
+            Lasting::Journal(journal) => journal.write(&current, resource, &key, revision, kept)?,
         }
         let mut next = Snapshot { revision, tables: current.tables.clone() };
         let table = next.tables.entry(resource.clone()).or_default();

@@ -7,6 +7,8 @@ use pilothouse_store::{Change, Config, EventKind, Mismatch, Object, ResourceKey,
 
 mod durable;
 mod history;
+#[cfg(test)]
+mod journal;
 mod model;
 
 fn pods() -> ResourceKey {

@@ -1,0 +1,10 @@
+//! The tools as test suites run them: processes of their own, found by name in a folder.
+
+#[cfg(test)]
+mod assets;
+#[cfg(test)]
+mod flags;
+#[cfg(test)]
+mod plane;
+#[cfg(test)]
+mod server;

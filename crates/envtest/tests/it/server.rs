@@ -1,0 +1,113 @@
+//! etcd and kube-apiserver under the flags that envtest gives them.
+
+use hyper_util::rt::TokioIo;
+use nix::sys::signal::Signal;
+use pilothouse_apiserver::User;
+use tokio::net::{TcpStream, UnixStream};
+
+use crate::plane::{Plane, Tool, request, whole};
+
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+fn config_map(name: &str) -> String {
+    format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}"}}}}"#)
+}
+
+#[tokio::test]
+async fn etcd_is_healthy_on_tcp_and_on_a_unix_socket_and_removes_the_socket() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("etcd.sock");
+    let arguments = [
+        "-log-level".to_owned(),
+        "warn".to_owned(),
+        format!("--data-dir={}", folder.path().join("data").display()),
+        "--listen-peer-urls=http://127.0.0.1:0".to_owned(),
+        format!("--listen-client-urls=unix://{},http://127.0.0.1:0", socket.display()),
+    ];
+    let mut etcd = Tool::start(folder.path(), "etcd", &arguments);
+    let url = etcd.said("Listening on ");
+    let tcp = TcpStream::connect(url.strip_prefix("http://").unwrap()).await.unwrap();
+    let (status, text) = request(TokioIo::new(tcp), "/health").await;
+    assert_eq!((status, &*text), (200, &br#"{"health":"true","reason":""}"#[..]));
+    let unix = UnixStream::connect(&socket).await.unwrap();
+    let (status, text) = request(TokioIo::new(unix), "/version").await;
+    assert!(status == 200 && text.starts_with(br#"{"etcdserver":"3."#), "{text:?}");
+    assert!(etcd.end(Signal::SIGTERM).success());
+    assert!(!socket.exists() && !folder.path().join("data").exists(), "nothing is left behind");
+}
+
+#[tokio::test]
+async fn a_client_certificate_of_the_given_authority_says_who_asks() {
+    let plane = Plane::start();
+    let mut api = plane.api(&[]);
+    assert_eq!(api.text(None, "GET", "/healthz", "").await.1, "ok");
+    let (status, refused) = api.call(None, "GET", CONFIG_MAPS, "").await;
+    let message = refused.str_at(&["message"]).unwrap_or_default().to_owned();
+    assert!(status == 403 && message.contains(r#"User "system:anonymous" cannot list"#), "{message}");
+    let (status, _) = api.call(Some(&plane.client(&User::admin())), "GET", CONFIG_MAPS, "").await;
+    assert_eq!(status, 200);
+    let (status, _) = api.call(Some(&plane.client(&User::new("ann", ["dev"]))), "GET", CONFIG_MAPS, "").await;
+    assert_eq!(status, 403);
+    let stranger = pilothouse_apiserver::certs::Authority::generate().unwrap();
+    let stranger = stranger.issue_client(&User::admin()).unwrap();
+    assert_eq!(api.call(Some(&stranger), "GET", CONFIG_MAPS, "").await.0, 401);
+    let (status, services) =
+        api.call(Some(&plane.client(&User::admin())), "GET", "/api/v1/namespaces/default/services", "").await;
+    assert_eq!(status, 200);
+    let own = services.items_at(&["items"]).first().cloned().unwrap_or_default();
+    assert_eq!(own.str_at(&["spec", "clusterIP"]), Some("10.0.0.1"));
+    assert!(api.tool.end(Signal::SIGTERM).success());
+}
+
+#[tokio::test]
+async fn the_pair_of_the_certificate_folder_is_shown_and_kept() {
+    let plane = Plane::start();
+    let first = plane.api(&[]);
+    let kept = first.trusted.clone();
+    drop(first);
+    let second = plane.api(&[]);
+    assert_eq!(second.trusted, kept);
+    assert_eq!(second.text(None, "GET", "/livez", "").await.0, 200);
+}
+
+#[tokio::test]
+async fn a_killed_server_that_is_started_again_has_its_objects() {
+    let plane = Plane::start();
+    let admin = plane.client(&User::admin());
+    let mut api = plane.api(&[]);
+    let (status, made) = api.call(Some(&admin), "POST", CONFIG_MAPS, &config_map("kept")).await;
+    assert_eq!(status, 201);
+    api.tool.end(Signal::SIGKILL);
+    let api = plane.api(&[]);
+    let (status, found) = api.call(Some(&admin), "GET", &format!("{CONFIG_MAPS}/kept"), "").await;
+    assert_eq!((status, &found), (200, &made), "uid, resource version and all");
+}
+
+#[tokio::test]
+async fn prefixes_and_etcds_separate_what_is_kept() {
+    let plane = Plane::start();
+    let admin = plane.client(&User::admin());
+    let one = plane.api(&["--etcd-prefix=/one"]);
+    let two = plane.api(&["--etcd-prefix", "two"]);
+    assert_eq!(one.call(Some(&admin), "POST", CONFIG_MAPS, &config_map("x")).await.0, 201);
+    assert_eq!(two.call(Some(&admin), "GET", &format!("{CONFIG_MAPS}/x"), "").await.0, 404);
+    drop(one);
+    let again = plane.api(&["--etcd-prefix=one/"]);
+    assert_eq!(again.call(Some(&admin), "GET", &format!("{CONFIG_MAPS}/x"), "").await.0, 200);
+    let other = Plane::start();
+    let elsewhere = other.api(&["--etcd-prefix=/one"]);
+    let admin = other.client(&User::admin());
+    assert_eq!(elsewhere.call(Some(&admin), "GET", &format!("{CONFIG_MAPS}/x"), "").await.0, 404);
+}
+
+#[tokio::test]
+async fn both_end_on_a_signal_while_somebody_watches() {
+    let mut plane = Plane::start();
+    let admin = plane.client(&User::admin());
+    let mut api = plane.api(&[]);
+    let watch = api.open(Some(&admin), "GET", &format!("{CONFIG_MAPS}?watch=true"), "").await;
+    assert!(api.tool.end(Signal::SIGTERM).success());
+    // The answer is complete: the server did not just go away.
+    assert_eq!(whole(watch).await.0, 200);
+    assert!(plane.etcd.end(Signal::SIGINT).success());
+}
