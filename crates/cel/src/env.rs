@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::check::{check, known_type};
 use crate::decl::DeclType;
 use crate::error::Issues;
+use crate::parse::parse;
 use crate::program::Program;
+use crate::types::Type;
 
 /// What expressions may use. Immutable and cheap to clone.
 #[derive(Clone, Debug)]
@@ -46,13 +49,40 @@ impl Env {
     /// # Errors
     /// All that is wrong with it, in the text of cel-go.
     pub fn compile(&self, expression: &str) -> Result<Program, Issues> {
-        let mut issues = Issues::new(expression);
-        if self.variables.len() > usize::from(u16::MAX) || self.libraries == Libraries::New {
-            issues.report(None, "expressions cannot be compiled yet");
-            return Err(issues.sorted());
-        }
-        Ok(Program::new(expression))
+        let ast = parse(expression)?;
+        let checked = check(ast, self, expression)?;
+        Program::new(expression, checked)
     }
+
+    pub(crate) fn variable(&self, name: &str) -> Option<&DeclType> {
+        self.variables.iter().rev().find(|(known, _)| **known == *name).map(|(_, decl)| decl)
+    }
+
+    /// Whether functions are there that the release before does not have.
+    pub(crate) fn has_newest(&self) -> bool {
+        self.libraries == Libraries::Stored
+    }
+
+    /// Names with dots exist always: those of types.
+    pub(crate) fn has_qualified_names(&self) -> bool {
+        true
+    }
+
+    /// The type of this name, known to all or declared by a variable.
+    pub(crate) fn type_named(&self, name: &str) -> Option<Type> {
+        known_type(name).or_else(|| self.variables.iter().find_map(|(_, decl)| object_named(decl, name)))
+    }
+}
+
+/// The object type of this name within a declaration.
+fn object_named(decl: &DeclType, name: &str) -> Option<Type> {
+    if let Some(object) = decl.as_object() {
+        if object.name() == name {
+            return Some(decl.ty().clone());
+        }
+        return object.fields().iter().find_map(|field| object_named(field.ty(), name));
+    }
+    decl.elements().and_then(|elements| object_named(elements, name))
 }
 
 impl EnvBuilder {

@@ -10,12 +10,14 @@ pub struct Issues {
     issues: Vec<Issue>,
     /// Problems that were not kept, since there were too many.
     dropped: usize,
+    /// Why no program could be made of an expression that is right otherwise.
+    instantiation: Option<Box<str>>,
 }
 
 /// One problem of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issue {
-    /// The place in code points from the start of the expression; `None` if it is about the whole.
+    /// The place in bytes from the start of the expression; `None` if it is about the whole.
     pub offset: Option<u32>,
     /// What is wrong.
     pub message: String,
@@ -24,9 +26,12 @@ pub struct Issue {
 /// Problems that are reported at most, as in cel-go.
 const MAX_ISSUES: usize = 100;
 
+/// Longest line that is shown, in bytes.
+const MAX_SNIPPET: usize = 16_384;
+
 impl Issues {
     pub(crate) fn new(source: &str) -> Self {
-        Self { source: source.into(), issues: Vec::new(), dropped: 0 }
+        Self { source: source.into(), issues: Vec::new(), dropped: 0, instantiation: None }
     }
 
     pub(crate) fn report(&mut self, offset: Option<u32>, message: impl Into<String>) {
@@ -41,6 +46,18 @@ impl Issues {
         self.issues.is_empty()
     }
 
+    /// An expression that is right but cannot be made a program.
+    pub(crate) fn not_instantiated(source: &str, message: String) -> Self {
+        Self { instantiation: Some(message.into()), ..Self::new(source) }
+    }
+
+    /// Whether the expression was understood, and what failed is making it a program: a regular expression that is
+    /// wrong, or a constant that cannot be converted. The real server says `program instantiation failed` of these and
+    /// `compilation failed` of the others.
+    pub fn is_instantiation(&self) -> bool {
+        self.instantiation.is_some()
+    }
+
     /// The problems in the order of their places.
     pub fn issues(&self) -> &[Issue] {
         &self.issues
@@ -52,24 +69,27 @@ impl Issues {
         self
     }
 
-    /// Line (from 1), column (from 0) and text of the line.
+    /// Reports what the grammar does not allow.
+    pub(crate) fn syntax(&mut self, at: usize, message: String) {
+        self.report(Some(u32::try_from(at).unwrap_or(u32::MAX)), format!("Syntax error: {message}"));
+    }
+
+    /// Line (from 1), column in code points (from 0) and text of the line.
     fn place(&self, offset: u32) -> (usize, usize, &str) {
-        let mut left = offset as usize;
-        let mut last = (1, 0, "");
-        for (number, line) in self.source.split('\n').enumerate() {
-            let length = line.chars().count();
-            last = (number + 1, left.min(length), line);
-            if left <= length {
-                return last;
-            }
-            left -= length + 1;
-        }
-        last
+        let offset = (offset as usize).min(self.source.len());
+        let before = self.source.get(..offset).unwrap_or(&self.source);
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        let line = self.source.get(start..).and_then(|rest| rest.split('\n').next()).unwrap_or_default();
+        let column = before.get(start..).unwrap_or_default().chars().count();
+        (before.matches('\n').count() + 1, column, line)
     }
 }
 
 impl fmt::Display for Issues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(message) = &self.instantiation {
+            return f.write_str(message);
+        }
         for (at, issue) in self.issues.iter().enumerate() {
             if at > 0 {
                 f.write_str("\n")?;
@@ -79,9 +99,12 @@ impl fmt::Display for Issues {
                 continue;
             };
             let (line, column, text) = self.place(offset);
-            writeln!(f, "ERROR: <input>:{line}:{}: {}", column + 1, issue.message)?;
+            write!(f, "ERROR: <input>:{line}:{}: {}", column + 1, issue.message)?;
+            if self.source.is_empty() || text.len() > MAX_SNIPPET {
+                continue;
+            }
             let text = text.replace('\t', " ");
-            write!(f, " | {text}\n | ")?;
+            write!(f, "\n | {text}\n | ")?;
             for c in text.chars().take(column) {
                 // Wide characters are underlined by wide dots.
                 f.write_str(if c.len_utf8() > 1 { "．" } else { "." })?;

@@ -18,12 +18,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod ast;
+mod check;
 mod cost;
 mod decl;
 mod env;
 mod error;
 mod escape;
 mod estimate;
+mod library;
+mod parse;
+mod pattern;
 mod program;
 mod time;
 mod types;
@@ -34,6 +39,7 @@ pub use env::{Env, EnvBuilder};
 pub use error::{EvalError, Issue, Issues};
 pub use escape::{escape, unescape};
 pub use estimate::{CostEstimate, SizeEstimate, SizeEstimator};
+pub use pattern::{Pattern, PatternError};
 pub use program::{Activation, Evaluation, Program};
 pub use time::Timestamp;
 pub use types::{HostType, Param, Type};

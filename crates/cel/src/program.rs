@@ -1,6 +1,7 @@
 //! A compiled expression.
 
-use crate::error::EvalError;
+use crate::check::Checked;
+use crate::error::{EvalError, Issues};
 use crate::estimate::{CostEstimate, SizeEstimator};
 use crate::types::Type;
 use crate::val::Val;
@@ -33,12 +34,12 @@ pub struct Evaluation<'a> {
 #[derive(Debug)]
 pub struct Program {
     source: Box<str>,
-    output: Type,
+    checked: Checked,
 }
 
 impl Program {
-    pub(crate) fn new(source: &str) -> Self {
-        Self { source: source.into(), output: Type::Dyn }
+    pub(crate) fn new(source: &str, checked: Checked) -> Result<Self, Issues> {
+        Ok(Self { source: source.into(), checked })
     }
 
     /// The text of the expression.
@@ -48,7 +49,7 @@ impl Program {
 
     /// The type of its value.
     pub fn output_type(&self) -> &Type {
-        &self.output
+        self.checked.ty(self.checked.root.id)
     }
 
     /// Whether the expression uses the variable of this name.

@@ -11,7 +11,6 @@ pub mod jsonpath;
 pub mod node;
 mod object_meta;
 pub mod openapi;
-pub mod pattern;
 pub mod proto;
 mod prune;
 pub mod structural;

@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 
 use pilothouse_value::Value;
 
-use crate::pattern::Pattern;
+use pilothouse_cel::Pattern;
 
 /// Text that is static in built-in tables and owned in schemas that were parsed.
 pub type Text = Cow<'static, str>;

@@ -1,7 +1,7 @@
 //! From a `JSONSchemaProps` document to a schema node. What the rules refuse is passed over here.
 
 use crate::node::{Additional, Child, Constraints, ListType, MapType, Rule, Schema, Text, Type};
-use crate::pattern::Pattern;
+use pilothouse_cel::Pattern;
 
 use super::props::{AdditionalProps, Props};
 

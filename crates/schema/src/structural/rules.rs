@@ -2,7 +2,7 @@
 
 use pilothouse_value::field::{self, Path};
 
-use crate::pattern::Pattern;
+use pilothouse_cel::Pattern;
 
 use super::props::{AdditionalProps, Props};
 

@@ -1,0 +1,4 @@
+//! What expressions can call.
+
+pub(crate) mod decls;
+pub(crate) mod hosts;

@@ -1,0 +1,579 @@
+//! The rules of the grammar. Source: cel-go `parser/gen/CEL.g4`.
+
+use super::errors::{Follow, Kinds, Stop};
+use super::lexer::{Kind, Token};
+use super::{Parsed, Parser, unescape};
+use crate::ast::{self, Entry, Expr, Kind as Node, List, Literal, StructField, operators};
+use crate::escape::RESERVED;
+
+/// Rules whose nesting is counted.
+pub(super) const RULES: usize = 16;
+const EXPR: usize = 0;
+const OR: usize = 1;
+const AND: usize = 2;
+const RELATION: usize = 3;
+const CALC: usize = 4;
+const UNARY: usize = 5;
+const MEMBER: usize = 6;
+const PRIMARY: usize = 7;
+const EXPR_LIST: usize = 8;
+const LIST_INIT: usize = 9;
+const FIELDS: usize = 10;
+const FIELD: usize = 11;
+const MAP_INIT: usize = 12;
+const ESCAPE_IDENT: usize = 13;
+const OPT_EXPR: usize = 14;
+const START: usize = 15;
+
+/// What a primary expression, and so a member of one, can start with.
+const PRIMARIES: Kinds = Kinds::of(&[
+    Kind::LBracket,
+    Kind::LBrace,
+    Kind::LParen,
+    Kind::Dot,
+    Kind::Minus,
+    Kind::True,
+    Kind::False,
+    Kind::Null,
+    Kind::Float,
+    Kind::Int,
+    Kind::Uint,
+    Kind::String,
+    Kind::Bytes,
+    Kind::Ident,
+]);
+/// What an expression can start with.
+const EXPRS: Kinds = PRIMARIES.and(Kinds::of(&[Kind::Exclam]));
+const IDENTS: Kinds = Kinds::of(&[Kind::Ident, Kind::EscapedIdent]);
+const QUESTION: Kinds = Kinds::of(&[Kind::Question]);
+const COMMA: Kinds = Kinds::of(&[Kind::Comma]);
+const COLON: Kinds = Kinds::of(&[Kind::Colon]);
+const AND_OP: Kinds = Kinds::of(&[Kind::And]);
+const OR_OP: Kinds = Kinds::of(&[Kind::Or]);
+const RELATIONS: Kinds = Kinds::of(&[
+    Kind::Equals,
+    Kind::NotEquals,
+    Kind::In,
+    Kind::Less,
+    Kind::LessEquals,
+    Kind::GreaterEquals,
+    Kind::Greater,
+]);
+const PRODUCTS: Kinds = Kinds::of(&[Kind::Star, Kind::Slash, Kind::Percent]);
+const SUMS: Kinds = Kinds::of(&[Kind::Plus, Kind::Minus]);
+const MEMBERS: Kinds = Kinds::of(&[Kind::Dot, Kind::LBracket]);
+
+type Rule = Result<Parsed, Stop>;
+
+impl Parser<'_> {
+    fn unspecified(&mut self, offset: u32) -> Parsed {
+        let id = self.id(offset);
+        Parsed { expr: Expr { id, kind: Node::Unspecified }, depth: 0 }
+    }
+
+    pub(super) fn start_rule(&mut self) -> Rule {
+        let end = Follow::must(Kinds::of(&[Kind::End]));
+        let body = |parser: &mut Self| {
+            let parsed = parser.expr(end)?;
+            parser.expect(Kind::End, Follow::must(Kinds::NONE))?;
+            Ok(parsed)
+        };
+        self.within(START, Follow::must(Kinds::NONE), body, Self::unspecified)
+    }
+
+    pub(super) fn expr(&mut self, follow: Follow) -> Rule {
+        self.within(EXPR, follow, Self::expr_body, Self::unspecified)
+    }
+
+    fn expr_body(&mut self) -> Rule {
+        let condition = self.or(Follow::may(QUESTION))?;
+        self.sync(Follow::may(QUESTION))?;
+        if self.kind() != Kind::Question {
+            return Ok(condition);
+        }
+        let op = self.expect(Kind::Question, Follow::must(EXPRS))?;
+        let id = self.id(op.start);
+        let truthy = self.or(Follow::must(COLON))?;
+        self.expect(Kind::Colon, Follow::must(EXPRS))?;
+        let falsy = self.expr(Follow::may(Kinds::NONE))?;
+        let depth = condition.depth.max(truthy.depth).max(falsy.depth) + 1;
+        let args = vec![condition.expr, truthy.expr, falsy.expr];
+        Ok(Parsed { expr: self.global_call(id, operators::CONDITIONAL, args), depth })
+    }
+
+    fn or(&mut self, follow: Follow) -> Rule {
+        let body = |parser: &mut Self| parser.logic(OR_OP, Kind::Or, operators::OR, Self::and);
+        self.within(OR, follow, body, Self::unspecified)
+    }
+
+    fn and(&mut self) -> Rule {
+        let body = |parser: &mut Self| {
+            let operand = |parser: &mut Self| parser.relation(Follow::may(AND_OP));
+            parser.logic(AND_OP, Kind::And, operators::AND, operand)
+        };
+        self.within(AND, Follow::may(OR_OP), body, Self::unspecified)
+    }
+
+    /// Terms between `&&` or `||`, put into a tree that is as flat as it can be.
+    fn logic(
+        &mut self,
+        ops: Kinds,
+        op: Kind,
+        function: &'static str,
+        operand: impl Fn(&mut Self) -> Rule,
+    ) -> Rule {
+        let first = operand(self)?;
+        let mut depth = first.depth;
+        if self.kind() != op {
+            return Ok(first);
+        }
+        let mut terms = vec![Some(first.expr)];
+        let mut ids = Vec::new();
+        self.sync(Follow::may(ops))?;
+        while self.kind() == op {
+            let token = self.expect(op, Follow::must(EXPRS))?;
+            let term = operand(self)?;
+            depth = depth.max(term.depth);
+            terms.push(Some(term.expr));
+            ids.push(self.id(token.start));
+            self.sync_loop(Follow::may(ops))?;
+        }
+        Ok(Parsed { expr: self.balanced(function, &mut terms, &ids, 0), depth })
+    }
+
+    fn relation(&mut self, follow: Follow) -> Rule {
+        self.within(RELATION, follow, Self::relation_body, Self::unspecified)
+    }
+
+    fn relation_body(&mut self) -> Rule {
+        let mut left = self.calc(Follow::may(RELATIONS), true)?;
+        while RELATIONS.has(self.kind()) {
+            self.enter(RELATION)?;
+            self.recovery_match();
+            let op = self.consume();
+            let id = self.id(op.start);
+            let operand = |parser: &mut Self| parser.calc(Follow::may(RELATIONS), true);
+            let right = self.within(RELATION, Follow::may(RELATIONS), operand, Self::unspecified)?;
+            left = self.binary(id, op.kind, left, right);
+        }
+        Ok(left)
+    }
+
+    /// Sums of products, or just one product.
+    fn calc(&mut self, follow: Follow, with_sums: bool) -> Rule {
+        let body = |parser: &mut Self| parser.calc_body(with_sums);
+        self.within(CALC, follow, body, Self::unspecified)
+    }
+
+    fn calc_body(&mut self, with_sums: bool) -> Rule {
+        const OPS: Kinds = PRODUCTS.and(SUMS);
+        let mut left = self.unary(Follow::may(OPS))?;
+        loop {
+            let is_product = PRODUCTS.has(self.kind());
+            if !is_product && !(with_sums && SUMS.has(self.kind())) {
+                return Ok(left);
+            }
+            self.enter(CALC)?;
+            self.recovery_match();
+            let op = self.consume();
+            let id = self.id(op.start);
+            let right = if is_product {
+                let operand = |parser: &mut Self| parser.unary(Follow::may(OPS));
+                self.within(CALC, Follow::may(OPS), operand, Self::unspecified)?
+            } else {
+                self.calc(Follow::may(OPS), false)?
+            };
+            left = self.binary(id, op.kind, left, right);
+        }
+    }
+
+    fn binary(&mut self, id: ast::Id, op: Kind, left: Parsed, right: Parsed) -> Parsed {
+        let function = match op {
+            Kind::Equals => operators::EQUALS,
+            Kind::NotEquals => operators::NOT_EQUALS,
+            Kind::In => operators::IN,
+            Kind::Less => "_<_",
+            Kind::LessEquals => "_<=_",
+            Kind::GreaterEquals => "_>=_",
+            Kind::Greater => "_>_",
+            Kind::Plus => operators::ADD,
+            Kind::Minus => "_-_",
+            Kind::Star => "_*_",
+            Kind::Slash => "_/_",
+            _ => "_%_",
+        };
+        let depth = left.depth.max(right.depth) + 1;
+        Parsed { expr: self.global_call(id, function, vec![left.expr, right.expr]), depth }
+    }
+
+    fn unary(&mut self, follow: Follow) -> Rule {
+        self.within(UNARY, follow, Self::unary_body, Self::unspecified)
+    }
+
+    fn unary_body(&mut self) -> Rule {
+        self.sync(Follow::must(EXPRS))?;
+        let (op, function) = match self.kind() {
+            Kind::Exclam => (Kind::Exclam, operators::NOT),
+            Kind::Minus if !matches!(self.token(1).kind, Kind::Int | Kind::Float) => {
+                if self.token(1).kind != Kind::Minus && !PRIMARIES.has(self.token(1).kind) {
+                    return Err(Stop::NoViable(self.at, self.at + 1));
+                }
+                (Kind::Minus, operators::NEGATE)
+            }
+            _ => return self.member(),
+        };
+        let first = self.token(0);
+        let mut count = 0;
+        let again = PRIMARIES.and(Kinds::of(&[op]));
+        while self.kind() == op {
+            self.expect(op, Follow::must(again))?;
+            count += 1;
+            self.sync_loop(Follow::must(again))?;
+        }
+        let mut operand = self.member()?;
+        if count % 2 == 1 {
+            let id = self.id(first.start);
+            operand.expr = self.global_call(id, function, vec![operand.expr]);
+        }
+        Ok(operand)
+    }
+
+    fn member(&mut self) -> Rule {
+        self.within(MEMBER, Follow::may(Kinds::NONE), Self::member_body, Self::unspecified)
+    }
+
+    fn member_body(&mut self) -> Rule {
+        let mut operand = self.within(PRIMARY, Follow::may(MEMBERS), Self::primary, Self::unspecified)?;
+        while MEMBERS.has(self.kind()) {
+            self.enter(MEMBER)?;
+            let depth = operand.depth + 1;
+            operand = match self.kind() {
+                Kind::LBracket => self.index(operand)?,
+                _ => self.select_or_call(operand)?,
+            };
+            operand.depth = operand.depth.max(depth);
+        }
+        Ok(operand)
+    }
+
+    fn index(&mut self, operand: Parsed) -> Rule {
+        let op = self.expect(Kind::LBracket, Follow::must(EXPRS.and(QUESTION)))?;
+        let id = self.id(op.start);
+        let is_optional = self.question(EXPRS)?;
+        let index = self.expr(Follow::must(Kinds::of(&[Kind::RBracket])))?;
+        self.expect(Kind::RBracket, Follow::may(MEMBERS))?;
+        let function = if is_optional { operators::OPT_INDEX } else { operators::INDEX };
+        let expr = self.global_call(id, function, vec![operand.expr, index.expr]);
+        Ok(Parsed { expr, depth: index.depth + 1 })
+    }
+
+    /// `?` if there is one; after it one of these follows.
+    fn question(&mut self, then: Kinds) -> Result<bool, Stop> {
+        self.sync(Follow::must(then.and(QUESTION)))?;
+        if self.kind() != Kind::Question {
+            return Ok(false);
+        }
+        self.expect(Kind::Question, Follow::must(then))?;
+        Ok(true)
+    }
+
+    fn select_or_call(&mut self, operand: Parsed) -> Rule {
+        let next = self.token(1).kind;
+        if !matches!(next, Kind::Question | Kind::Ident | Kind::EscapedIdent) {
+            return Err(Stop::NoViable(self.at, self.at + 1));
+        }
+        let dot = self.consume();
+        self.recovery_match();
+        if next == Kind::Ident && self.token(1).kind == Kind::LParen {
+            let name = self.consume();
+            let name: Box<str> = self.text(name).into();
+            let (id, args, depth) = self.arguments()?;
+            let expr = self.member_call(id, &name, operand.expr, args);
+            return Ok(Parsed { expr, depth: depth + 1 });
+        }
+        let is_optional = self.question(IDENTS)?;
+        let Some((field, at)) = self.escape_ident()? else { return Ok(operand) };
+        let expr = if is_optional {
+            let field_id = self.id(at.start);
+            let field = Expr { id: field_id, kind: Node::Literal(Literal::String(field)) };
+            let id = self.id(dot.start);
+            self.global_call(id, operators::OPT_SELECT, vec![operand.expr, field])
+        } else {
+            let id = self.id(dot.start);
+            self.select(id, operand.expr, field)
+        };
+        Ok(Parsed { expr, depth: 0 })
+    }
+
+    /// The name of a field, plain or between back quotes; `None` where there is none.
+    fn escape_ident(&mut self) -> Result<Option<(Box<str>, Token)>, Stop> {
+        let body = |parser: &mut Self| {
+            parser.sync(Follow::must(IDENTS))?;
+            if !IDENTS.has(parser.kind()) {
+                return Err(Stop::NoViable(parser.at, parser.at));
+            }
+            parser.recovery_match();
+            let token = parser.consume();
+            Ok(Some((parser.text(token).trim_matches('`').into(), token)))
+        };
+        self.within(ESCAPE_IDENT, Follow::may(Kinds::NONE), body, |_, _| None)
+    }
+
+    /// `(args)`: the number of the call, the arguments, and their depth.
+    fn arguments(&mut self) -> Result<(ast::Id, Vec<Expr>, u32), Stop> {
+        const CLOSE: Kinds = Kinds::of(&[Kind::RParen]);
+        let open = self.expect(Kind::LParen, Follow::must(EXPRS.and(CLOSE)))?;
+        let id = self.id(open.start);
+        self.sync(Follow::must(EXPRS.and(CLOSE)))?;
+        let (args, depth) = if EXPRS.has(self.kind()) {
+            self.within(EXPR_LIST, Follow::must(CLOSE), Self::expr_list, |_, _| (Vec::new(), 0))?
+        } else {
+            (Vec::new(), 0)
+        };
+        self.expect(Kind::RParen, Follow::may(MEMBERS))?;
+        Ok((id, args, depth))
+    }
+
+    fn expr_list(&mut self) -> Result<(Vec<Expr>, u32), Stop> {
+        let first = self.expr(Follow::may(COMMA))?;
+        let (mut args, mut depth) = (vec![first.expr], first.depth);
+        self.sync(Follow::may(COMMA))?;
+        while self.kind() == Kind::Comma {
+            self.expect(Kind::Comma, Follow::must(EXPRS))?;
+            let next = self.expr(Follow::may(COMMA))?;
+            depth = depth.max(next.depth);
+            args.push(next.expr);
+            self.sync_loop(Follow::may(COMMA))?;
+        }
+        Ok((args, depth))
+    }
+
+    fn primary(&mut self) -> Rule {
+        self.sync(Follow::must(PRIMARIES))?;
+        let here = self.token(0);
+        match here.kind {
+            Kind::Dot | Kind::Ident => self.name(),
+            Kind::LParen => {
+                self.recovery_match();
+                self.consume();
+                let inner = self.expr(Follow::must(Kinds::of(&[Kind::RParen])))?;
+                self.expect(Kind::RParen, Follow::may(Kinds::NONE))?;
+                Ok(inner)
+            }
+            Kind::LBracket => self.list(),
+            Kind::LBrace => self.map(),
+            _ => self.literal(),
+        }
+    }
+
+    /// An identifier, a call of a function, or a message: what follows tells.
+    fn name(&mut self) -> Rule {
+        let start = self.token(0);
+        let leading = usize::from(start.kind == Kind::Dot);
+        let name = self.token(leading);
+        if name.kind != Kind::Ident {
+            return Err(Stop::NoViable(self.at, self.at + leading));
+        }
+        let mut parts = leading + 1;
+        while self.token(parts).kind == Kind::Dot && self.token(parts + 1).kind == Kind::Ident {
+            parts += 2;
+        }
+        self.recovery_match();
+        if self.token(parts).kind == Kind::LBrace {
+            return self.message(parts);
+        }
+        for _ in 0..=leading {
+            self.consume();
+        }
+        let text = self.text(name);
+        let dot = if leading == 1 { "." } else { "" };
+        let full: Box<str> = format!("{dot}{text}").into();
+        if RESERVED.contains(&text) {
+            let message = format!("reserved identifier: {text}");
+            let after = if self.kind() == Kind::LParen { self.arguments()?.2 } else { 0 };
+            self.issues.report(Some(start.start), message);
+            return Ok(Parsed { depth: after, ..self.unspecified(start.start) });
+        }
+        if self.kind() == Kind::LParen {
+            let (id, args, depth) = self.arguments()?;
+            return Ok(Parsed { expr: self.global_call(id, &full, args), depth });
+        }
+        let id = self.id(name.start);
+        Ok(Parsed { expr: Expr { id, kind: Node::Ident(full) }, depth: 0 })
+    }
+
+    fn message(&mut self, parts: usize) -> Rule {
+        const CLOSE: Kinds = Kinds::of(&[Kind::RBrace]);
+        const INSIDE: Kinds = IDENTS.and(QUESTION).and(COMMA).and(CLOSE);
+        let mut name = String::new();
+        for _ in 0..parts {
+            let token = self.consume();
+            name.push_str(self.text(token));
+        }
+        let open = self.expect(Kind::LBrace, Follow::must(INSIDE))?;
+        let id = self.id(open.start);
+        self.sync(Follow::must(INSIDE))?;
+        let (fields, depth) = if IDENTS.and(QUESTION).has(self.kind()) {
+            self.within(FIELDS, Follow::must(COMMA.and(CLOSE)), Self::fields, |_, _| (Vec::new(), 0))?
+        } else {
+            (Vec::new(), 0)
+        };
+        self.trailing_comma(Kind::RBrace)?;
+        let message = ast::Struct { name: name.into(), fields };
+        Ok(Parsed { expr: Expr { id, kind: Node::Struct(Box::new(message)) }, depth })
+    }
+
+    /// A last comma, and the bracket that closes.
+    fn trailing_comma(&mut self, close: Kind) -> Result<(), Stop> {
+        let closing = Kinds::of(&[close]);
+        self.sync(Follow::must(COMMA.and(closing)))?;
+        if self.kind() == Kind::Comma {
+            self.expect(Kind::Comma, Follow::must(closing))?;
+        }
+        self.expect(close, Follow::may(Kinds::NONE))?;
+        Ok(())
+    }
+
+    fn fields(&mut self) -> Result<(Vec<StructField>, u32), Stop> {
+        let (mut fields, mut depth) = (Vec::new(), 0);
+        loop {
+            let body = |parser: &mut Self| {
+                let is_optional = parser.question(IDENTS)?;
+                Ok(parser.escape_ident()?.map(|(name, _)| (name, is_optional)))
+            };
+            let field = self.within(FIELD, Follow::must(COLON), body, |_, _| None)?;
+            let colon = self.expect(Kind::Colon, Follow::must(EXPRS))?;
+            let id = self.id(colon.start);
+            let value = self.expr(Follow::may(COMMA))?;
+            depth = depth.max(value.depth);
+            if let Some((name, is_optional)) = field {
+                fields.push(StructField { id, name, value: value.expr, is_optional });
+            }
+            let goes_on = IDENTS.and(QUESTION).has(self.token(1).kind);
+            if self.kind() != Kind::Comma || !goes_on {
+                return Ok((fields, depth));
+            }
+            self.expect(Kind::Comma, Follow::must(IDENTS.and(QUESTION)))?;
+        }
+    }
+
+    /// An expression with or without `?`.
+    fn opt_expr(&mut self, follow: Follow) -> Result<(Parsed, bool), Stop> {
+        let body = |parser: &mut Self| {
+            let is_optional = parser.question(EXPRS)?;
+            Ok((parser.expr(Follow::may(Kinds::NONE))?, is_optional))
+        };
+        self.within(OPT_EXPR, follow, body, |parser, start| (parser.unspecified(start), false))
+    }
+
+    fn list(&mut self) -> Rule {
+        const CLOSE: Kinds = Kinds::of(&[Kind::RBracket]);
+        const INSIDE: Kinds = EXPRS.and(QUESTION).and(COMMA).and(CLOSE);
+        self.recovery_match();
+        let open = self.expect(Kind::LBracket, Follow::must(INSIDE))?;
+        let id = self.id(open.start);
+        self.sync(Follow::must(INSIDE))?;
+        let (list, depth) = if EXPRS.and(QUESTION).has(self.kind()) {
+            let instead = |_: &mut Self, _| (List { elements: Vec::new(), optional: Vec::new() }, 0);
+            self.within(LIST_INIT, Follow::must(COMMA.and(CLOSE)), Self::list_init, instead)?
+        } else {
+            (List { elements: Vec::new(), optional: Vec::new() }, 0)
+        };
+        self.trailing_comma(Kind::RBracket)?;
+        Ok(Parsed { expr: Expr { id, kind: Node::List(Box::new(list)) }, depth })
+    }
+
+    fn list_init(&mut self) -> Result<(List, u32), Stop> {
+        let (mut list, mut depth) = (List { elements: Vec::new(), optional: Vec::new() }, 0);
+        loop {
+            let (element, is_optional) = self.opt_expr(Follow::may(COMMA))?;
+            depth = depth.max(element.depth);
+            if is_optional {
+                list.optional.push(list.elements.len());
+            }
+            list.elements.push(element.expr);
+            let goes_on = EXPRS.and(QUESTION).has(self.token(1).kind);
+            if self.kind() != Kind::Comma || !goes_on {
+                return Ok((list, depth));
+            }
+            self.expect(Kind::Comma, Follow::must(EXPRS.and(QUESTION)))?;
+        }
+    }
+
+    fn map(&mut self) -> Rule {
+        const CLOSE: Kinds = Kinds::of(&[Kind::RBrace]);
+        const INSIDE: Kinds = EXPRS.and(QUESTION).and(COMMA).and(CLOSE);
+        self.recovery_match();
+        let open = self.expect(Kind::LBrace, Follow::must(INSIDE))?;
+        let id = self.id(open.start);
+        self.sync(Follow::must(INSIDE))?;
+        let (entries, depth) = if EXPRS.and(QUESTION).has(self.kind()) {
+            self.within(MAP_INIT, Follow::must(COMMA.and(CLOSE)), Self::map_init, |_, _| (Vec::new(), 0))?
+        } else {
+            (Vec::new(), 0)
+        };
+        self.trailing_comma(Kind::RBrace)?;
+        Ok(Parsed { expr: Expr { id, kind: Node::Map(entries) }, depth })
+    }
+
+    fn map_init(&mut self) -> Result<(Vec<Entry>, u32), Stop> {
+        let (mut entries, mut depth) = (Vec::new(), 0);
+        loop {
+            let (key, is_optional) = self.opt_expr(Follow::must(COLON))?;
+            self.expect(Kind::Colon, Follow::must(EXPRS))?;
+            let value = self.expr(Follow::may(COMMA))?;
+            depth = depth.max(key.depth).max(value.depth);
+            entries.push(Entry { key: key.expr, value: value.expr, is_optional });
+            let goes_on = EXPRS.and(QUESTION).has(self.token(1).kind);
+            if self.kind() != Kind::Comma || !goes_on {
+                return Ok((entries, depth));
+            }
+            self.expect(Kind::Comma, Follow::must(EXPRS.and(QUESTION)))?;
+        }
+    }
+
+    fn literal(&mut self) -> Rule {
+        self.recovery_match();
+        let first = self.consume();
+        let token = if first.kind == Kind::Minus { self.consume() } else { first };
+        let sign = if first.kind == Kind::Minus { "-" } else { "" };
+        let text = self.text(token);
+        let read = match token.kind {
+            Kind::True => Ok(Literal::Bool(true)),
+            Kind::False => Ok(Literal::Bool(false)),
+            Kind::Null => Ok(Literal::Null),
+            Kind::Int => int(sign, text).map(Literal::Int).ok_or("invalid int literal"),
+            Kind::Uint => uint(text).map(Literal::Uint).ok_or("invalid uint literal"),
+            Kind::Float => {
+                let value = format!("{sign}{text}").parse::<f64>().ok().filter(|value| value.is_finite());
+                value.map(Literal::Double).ok_or("invalid double literal")
+            }
+            Kind::String => unescape::string(text).map(|text| Literal::String(text.into())),
+            Kind::Bytes => {
+                unescape::bytes(text.get(1..).unwrap_or_default()).map(|bytes| Literal::Bytes(bytes.into()))
+            }
+            _ => return Err(Stop::NoViable(self.at, self.at)),
+        };
+        match read {
+            Ok(literal) => {
+                let id = self.id(first.start);
+                Ok(Parsed { expr: Expr { id, kind: Node::Literal(literal) }, depth: 0 })
+            }
+            Err(message) => {
+                self.issues.report(Some(first.start), message);
+                Ok(self.unspecified(first.start))
+            }
+        }
+    }
+}
+
+fn int(sign: &str, text: &str) -> Option<i64> {
+    let (digits, base) = text.strip_prefix("0x").map_or((text, 10), |hex| (hex, 16));
+    i64::from_str_radix(&format!("{sign}{digits}"), base).ok()
+}
+
+fn uint(text: &str) -> Option<u64> {
+    let text = text.trim_end_matches(['u', 'U']);
+    let (digits, base) = text.strip_prefix("0x").map_or((text, 10), |hex| (hex, 16));
+    u64::from_str_radix(digits, base).ok()
+}
