@@ -4,6 +4,7 @@ use pilothouse_schema::{self as schema, builtin, crd as definition};
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::{Gvk, Status, Value, object};
 
+use crate::admission;
 use crate::crd;
 use crate::metadata;
 use crate::resource::Resource;
@@ -77,7 +78,11 @@ pub(crate) fn validate(resource: &Resource, new: &Value, old: Option<&Value>) ->
     }
     if resource.is_built_in() {
         let mut errors = metadata::validate_finalizers(new);
-        errors.extend(builtin::validate(&resource.gvk(), new, old));
+        if admission::webhook::configures_webhooks(resource) {
+            errors.extend(builtin::validate_webhooks(new, old, &admission::check_condition));
+        } else {
+            errors.extend(builtin::validate(&resource.gvk(), new, old));
+        }
         return errors;
     }
     let mut errors = schema::validate(resource.schema(), new, old, &Path::root());

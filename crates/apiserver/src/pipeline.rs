@@ -121,7 +121,10 @@ where
         context.warn(deprecation);
     }
     if connect::is_connect(&target) {
-        return connect::serve(&context, &target, &query, request).await;
+        let answer = connect::serve(&context, &target, (path, &query), request).await;
+        let mut response = answer.unwrap_or_else(|status| render::failure(&status, Format::Json));
+        warning::write(response.headers_mut(), &context.take_warnings());
+        return Ok(response);
     }
     let accepted = negotiate::accept(text(request.headers(), header::ACCEPT), resource.has_verb("list"))?;
     let pretty = negotiate::wants_pretty(query.get("pretty"), context.user_agent.as_deref());
@@ -144,13 +147,7 @@ where
     } else {
         match tokio::time::timeout(limit, call.answer(&info.verb, request)).await {
             Ok(answer) => answer,
-            Err(_) => Err(Status::timeout(
-                format!(
-                    "request did not complete within the allotted timeout of {} seconds",
-                    limit.as_secs()
-                ),
-                1,
-            )),
+            Err(_) => Ok(render::timed_out()),
         }
     };
     let mut response = answer.unwrap_or_else(|status| render::failure(&status, accepted.format));

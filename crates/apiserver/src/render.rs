@@ -75,6 +75,17 @@ pub(crate) fn failure(status: &Status, format: Format) -> Response<Body> {
     response
 }
 
+/// 504: the time of a request is over. As upstream's outermost filter writes it, which knows no media types: text that
+/// happens to be a `Status` without a kind.
+pub(crate) fn timed_out() -> Response<Body> {
+    const TEXT: &str = concat!(
+        r#"{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout","#,
+        r#""reason":"Timeout","details":{},"code":504}"#,
+        "\n"
+    );
+    response(504, "text/plain; charset=utf-8", Body::full(TEXT))
+}
+
 /// A list.
 pub(crate) fn list(resource: &Resource, page: &Page, style: Style) -> Response<Body> {
     let mut metadata = Value::object();

@@ -24,7 +24,7 @@ pub use prepare::{has_generation, prepare_create, prepare_update};
 pub use resources::{Resource, Subresource, Verbs, resource, resources};
 
 pub use selectable::{FieldLabelError, check_field_label, field_value};
-pub use validation::validate;
+pub use validation::{CompileCondition, validate, validate_webhooks};
 
 pub(crate) use types::kinds_of_type;
 

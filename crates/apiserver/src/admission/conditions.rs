@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 
 use pilothouse_cel::{
-    DeclType, Env, EnvBuilder, ListKind, MATCH_CONDITIONS_COST_BUDGET, PER_CALL_LIMIT, Program, Val,
+    DeclType, Env, EnvBuilder, ListKind, MATCH_CONDITIONS_COST_BUDGET, PER_CALL_LIMIT, Program, Type, Val,
 };
 use pilothouse_value::Value;
 
@@ -40,7 +40,7 @@ impl Conditions {
     pub(super) fn compile(conditions: &[Value]) -> Conditions {
         let compiled = conditions.iter().map(|condition| {
             let expression = condition.str_at(&["expression"]).unwrap_or_default().trim().to_owned();
-            let program = stored().compile(&expression).map_err(|issues| issues.to_string());
+            let program = compile(&expression, true);
             Condition { expression, program }
         });
         Conditions(compiled.collect())
@@ -78,7 +78,7 @@ impl Conditions {
             let program = match &condition.program {
                 Ok(program) => program,
                 Err(why) => {
-                    errors.push(format!("compilation error: compilation failed: {why}"));
+                    errors.push(format!("compilation error: {why}"));
                     continue;
                 }
             };
@@ -112,10 +112,25 @@ impl Conditions {
     }
 }
 
-/// What expressions may use that were accepted before.
-fn stored() -> &'static Env {
-    static ENV: OnceLock<Env> = OnceLock::new();
-    ENV.get_or_init(|| declare(Env::kubernetes_stored()).build())
+/// What is wrong with the expression of a match condition, in upstream's words. One that is stored already may use what a new
+/// one may not.
+pub(crate) fn check_condition(expression: &str, is_stored: bool) -> Option<String> {
+    compile(expression, is_stored).err()
+}
+
+fn compile(expression: &str, is_stored: bool) -> Result<Program, String> {
+    static NEW: OnceLock<Env> = OnceLock::new();
+    static STORED: OnceLock<Env> = OnceLock::new();
+    let env = if is_stored {
+        STORED.get_or_init(|| declare(Env::kubernetes_stored()).build())
+    } else {
+        NEW.get_or_init(|| declare(Env::kubernetes()).build())
+    };
+    let program = env.compile(expression).map_err(|issues| format!("compilation failed: {issues}"))?;
+    match program.output_type() {
+        Type::Bool => Ok(program),
+        other => Err(format!("must evaluate to bool but got {other}")),
+    }
 }
 
 fn declare(builder: EnvBuilder) -> EnvBuilder {

@@ -15,6 +15,7 @@ use crate::state::{Context, Target};
 
 pub(crate) use attributes::{Attributes, Operation, Options};
 pub(crate) use builtin::await_account;
+pub(crate) use conditions::check_condition;
 
 /// A plugin that is built in. It is stateless: what it needs to know it finds in the attributes' context.
 pub(crate) trait Plugin: Sync {

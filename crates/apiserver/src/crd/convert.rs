@@ -144,7 +144,7 @@ async fn call(state: &Arc<State>, definition: &Value, question: &Value) -> Resul
         definition.at(&["spec", "conversion", "webhook", "clientConfig"]).cloned().unwrap_or_default();
     let hook = state.hooks.get(&config).map_err(|error| error.to_string())?;
     let body = question.to_json().into();
-    let answer = hook.call(state, body, PATIENCE).await.map_err(|error| error.to_string())?;
+    let answer = hook.call(state, body, PATIENCE, Duration::ZERO).await.map_err(|error| error.to_string())?;
     parse::json(&answer)
         .map(|parsed| parsed.value)
         .map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))

@@ -88,6 +88,7 @@ pub(crate) async fn create_object(
             return Err(named.invalid(&errors));
         }
         kinds::settle(resource, &mut object);
+        admission::webhook::warn(context, resource, &object);
         crd::lifecycle::warn(context, resource, &object, None);
         let mut attributes = Attributes::create(context, &named, object, options);
         admission::validate(&attributes).await?;

@@ -182,6 +182,7 @@ async fn try_change(
         return Err(target.invalid(&errors));
     }
     kinds::settle(resource, &mut new);
+    admission::webhook::warn(context, resource, &new);
     new = check(context, target, options, new, current).await?;
     if may_go(resource.is("", "namespaces"), &new) {
         if options.dry_run {

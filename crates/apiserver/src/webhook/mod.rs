@@ -70,7 +70,8 @@ impl Hooks {
 }
 
 impl Hook {
-    /// Sends a JSON document and returns the body of the answer.
+    /// Sends a JSON document and returns the body of the answer. The server is told of the timeout; it is waited for the
+    /// slack beyond it.
     ///
     /// # Errors
     /// If there is no answer in time, or one that is not 2xx.
@@ -79,8 +80,9 @@ impl Hook {
         state: &State,
         body: Bytes,
         timeout: Duration,
+        slack: Duration,
     ) -> Result<Bytes, CallError> {
-        let deadline = Instant::now() + timeout;
+        let deadline = Instant::now() + timeout + slack;
         // The server is told how long it has, in whole seconds.
         let seconds = timeout.as_secs() + u64::from(timeout.subsec_nanos() > 0);
         let target = format!("{}?timeout={}", self.address.path, go_seconds(seconds));

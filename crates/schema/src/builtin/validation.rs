@@ -13,11 +13,13 @@ mod volumes;
 mod webhooks;
 mod workloads;
 
+pub use webhooks::{CompileCondition, validate_webhooks};
+
 use pilothouse_value::field::{Error, Path};
 use pilothouse_value::{Gvk, Map, Value, names};
 
 /// Finds what is wrong with an object that is created (`old` is `None`) or replaced. It must have been read, defaulted
-/// and prepared. Of kinds without rules nothing is wrong.
+/// and prepared. Of kinds without rules nothing is wrong. Webhook configurations have [`validate_webhooks`].
 pub fn validate(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<Error> {
     let mut errors = Errors::default();
     let (at, errors_ref) = (At::root(object), &mut errors);
@@ -48,12 +50,6 @@ pub fn validate(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<Error> {
         ("coordination.k8s.io", "Lease") => other::lease(&at, errors_ref),
         ("storage.k8s.io", "StorageClass") => storage::class(&at, old, errors_ref),
         ("scheduling.k8s.io", "PriorityClass") => other::priority_class(&at, old, errors_ref),
-        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration") => {
-            webhooks::configuration(&at, false, errors_ref)
-        }
-        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration") => {
-            webhooks::configuration(&at, true, errors_ref)
-        }
         _ => {}
     }
     errors.0

@@ -12,14 +12,15 @@ mod validating;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pilothouse_value::{Status, field};
+use pilothouse_value::{Status, Value, field};
 use tokio::time::Instant;
 
 use self::config::Webhook;
 use self::review::{Response, Review};
 use self::select::Invocation;
 use super::Attributes;
-use crate::state::{State, Target};
+use crate::resource::Resource;
+use crate::state::{Context, State, Target};
 
 pub(crate) use config::Configurations;
 pub(super) use mutating::{Reinvocation, mutate};
@@ -39,6 +40,40 @@ const REVIEWS: [(&str, &str); 6] = [
 /// Whether no webhook is asked about a resource.
 pub(crate) fn is_review(group: &str, plural: &str) -> bool {
     REVIEWS.contains(&(group, plural))
+}
+
+/// Whether a resource is one of the two that say which webhooks there are.
+pub(crate) fn configures_webhooks(resource: &Resource) -> bool {
+    resource.group == config::GROUP
+        && matches!(
+            resource.plural.as_str(),
+            "mutatingwebhookconfigurations" | "validatingwebhookconfigurations"
+        )
+}
+
+/// Warns of rules that name what no webhook is asked about.
+pub(crate) fn warn(context: &Context, resource: &Resource, configuration: &Value) {
+    if !configures_webhooks(resource) {
+        return;
+    }
+    let texts = |rule: &Value, key: &str| -> Vec<String> {
+        rule.items_at(&[key]).iter().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    for (hook, webhook) in configuration.items_at(&["webhooks"]).iter().enumerate() {
+        for (index, rule) in webhook.items_at(&["rules"]).iter().enumerate() {
+            let (groups, resources) = (texts(rule, "apiGroups"), texts(rule, "resources"));
+            if groups.iter().chain(&resources).any(|word| word == "*") {
+                continue;
+            }
+            let named = groups.iter().flat_map(|group| resources.iter().map(move |plural| (group, plural)));
+            for (group, plural) in named.filter(|(group, plural)| is_review(group, plural)) {
+                context.warn(format!(
+                    "webhooks[{hook}].rules[{index}]: {plural}.{group} is excluded from admission webhooks; this rule will \
+                     have no effect"
+                ));
+            }
+        }
+    }
 }
 
 /// Whether webhooks may be asked about a target at all. They are not asked about reviews, nor about what configures
@@ -99,8 +134,10 @@ async fn ask(
         hook.map_err(|error| Failure::calling(webhook, format_args!("could not get REST client: {error}")))?;
     let uid = uuid::Uuid::new_v4().to_string();
     let body = review.write(version, &uid);
-    let timeout = webhook.timeout.min(left(attributes));
-    let answer = hook.call(state, body, timeout).await;
+    let left = left(attributes);
+    // Whoever bounds the whole request is to find out first that its time is over.
+    let slack = if left <= webhook.timeout { Duration::from_secs(1) } else { Duration::ZERO };
+    let answer = hook.call(state, body, webhook.timeout.min(left), slack).await;
     let answer =
         answer.map_err(|error| Failure::calling(webhook, format_args!("failed to call webhook: {error}")))?;
     let response = review::read(version, &answer)
@@ -123,7 +160,7 @@ fn left(attributes: &Attributes<'_>) -> Duration {
 
 /// 504: the request has no time left.
 fn out_of_time() -> Status {
-    Status::timeout("request did not complete within requested timeout", 0)
+    Status::timeout("Timeout: request did not complete within requested timeout", 0)
 }
 
 /// An answer that cannot be used, of a webhook that is asked on pain of failure.
