@@ -1,11 +1,10 @@
 //! What is served, for clients that ask: one document for each group and version, or all in one.
 
-use std::cmp::Ordering;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use http::{HeaderValue, Response, header};
-use pilothouse_value::{Status, Value, json};
+use pilothouse_value::{Status, Value, compare_versions, json};
 use sha2::{Digest as _, Sha512};
 
 use crate::body::Body;
@@ -120,33 +119,6 @@ fn add(groups: &mut Vec<(String, Vec<String>)>, group: &str, version: &str) {
         Some((_, versions)) => versions.push(version.to_owned()),
         None => groups.push((group.to_owned(), vec![version.to_owned()])),
     }
-}
-
-/// Orders versions as Kubernetes does: `v1` before `v1beta1` before `v1alpha1` before anything else.
-pub(crate) fn compare_versions(a: &str, b: &str) -> Ordering {
-    match (parse_version(a), parse_version(b)) {
-        (Some(a), Some(b)) => a.cmp(&b),
-        (Some(_), None) => Ordering::Greater,
-        (None, Some(_)) => Ordering::Less,
-        (None, None) => b.cmp(a),
-    }
-}
-
-/// Stability (3 is stable, 2 beta, 1 alpha), major, minor.
-fn parse_version(text: &str) -> Option<(u8, u64, u64)> {
-    let rest = text.strip_prefix('v')?;
-    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-    let (major, rest) = rest.split_at(digits);
-    let major = major.parse().ok()?;
-    let (stability, minor) = match rest {
-        "" => return Some((3, major, 0)),
-        _ => match (rest.strip_prefix("beta"), rest.strip_prefix("alpha")) {
-            (Some(minor), _) => (2, minor),
-            (_, Some(minor)) => (1, minor),
-            _ => return None,
-        },
-    };
-    Some((stability, major, minor.parse().ok()?))
 }
 
 fn group(name: &str, versions: &[String]) -> Value {
@@ -319,16 +291,4 @@ fn discovered(table: &Table, group: &str, version: &str) -> Value {
         })
         .collect();
     json!({"version": version, "freshness": "Current", "resources": resources})
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stable_versions_come_first() {
-        let mut versions = vec!["v1alpha1", "v2", "v1beta2", "v1", "v10", "foo", "v1beta1"];
-        versions.sort_by(|a, b| compare_versions(b, a));
-        assert_eq!(versions, ["v10", "v2", "v1", "v1beta2", "v1beta1", "v1alpha1", "foo"]);
-    }
 }

@@ -131,6 +131,14 @@ pub(crate) fn accept(header: Option<&str>, tables: bool) -> Result<Accepted, Sta
     Err(Status::new(406, "NotAcceptable", message).with_details(Details::default()))
 }
 
+/// 406 for a watch in a form that cannot be a stream.
+pub(crate) fn no_stream() -> Status {
+    Status::not_acceptable(&[
+        "application/json;stream=watch",
+        "application/vnd.kubernetes.protobuf;stream=watch",
+    ])
+}
+
 /// The transform that a clause asks for; `None` if it is one that is not served.
 fn transform(clause: &MediaType, tables: bool) -> Option<Transform> {
     let Some(target) = clause.parameter("as") else { return Some(Transform::None) };

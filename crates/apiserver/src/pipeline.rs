@@ -143,7 +143,10 @@ where
     let call = Call { context: &context, target: &target, query: &query, style };
     let answer = if info.verb == "watch" {
         // A watch lasts as long as it says itself.
-        call.watch().await
+        match accepted.format {
+            Format::Yaml => Err(negotiate::no_stream()),
+            Format::Json | Format::PrettyJson => call.watch().await,
+        }
     } else {
         match tokio::time::timeout(limit, call.answer(&info.verb, request)).await {
             Ok(answer) => answer,
@@ -193,7 +196,8 @@ fn target(resource: &Arc<Resource>, path: &ResourcePath, verb: &str) -> Result<T
             return Err(Status::no_such_path());
         }
         if !matches!(verb, "list" | "watch") && resource.has_verb("get") {
-            return Err(wrong_method());
+            // Paths of defined kinds are looked at as a whole, before the method.
+            return Err(if resource.is_built_in() { wrong_method() } else { Status::no_such_path() });
         }
     }
     let without_name = path.name.is_none() && matches!(verb, "get" | "update" | "patch" | "delete");

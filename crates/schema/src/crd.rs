@@ -12,7 +12,7 @@ mod spec;
 use std::sync::Arc;
 
 use pilothouse_value::field::{self, Path};
-use pilothouse_value::{Value, names, object};
+use pilothouse_value::{Value, compare_versions, names, object};
 
 use crate::formats;
 use crate::node::Schema;
@@ -144,13 +144,8 @@ fn all_warnings(crd: &Value) -> Vec<String> {
     found
 }
 
-/// What the server warns of on each request in a version that is deprecated. `compare` orders version names by stability
-/// and age.
-pub fn deprecation_warning(
-    crd: &Value,
-    version: &str,
-    compare: impl Fn(&str, &str) -> std::cmp::Ordering,
-) -> Option<String> {
+/// What the server warns of on each request in a version that is deprecated.
+pub fn deprecation_warning(crd: &Value, version: &str) -> Option<String> {
     let versions = crd.items_at(&["spec", "versions"]);
     let found = versions.iter().find(|one| one.str_at(&["name"]) == Some(version)).map(Props)?;
     if !found.flag("deprecated") {
@@ -161,9 +156,11 @@ pub fn deprecation_warning(
             let group = crd.str_at(&["spec", "group"]).unwrap_or_default();
             let kind = crd.str_at(&["spec", "names", "kind"]).unwrap_or_default();
             let newer = versions.iter().map(Props).filter(|one| {
-                one.flag("served") && !one.flag("deprecated") && compare(version, one.text("name")).is_lt()
+                one.flag("served")
+                    && !one.flag("deprecated")
+                    && compare_versions(version, one.text("name")).is_lt()
             });
-            let newest = newer.map(|one| one.text("name")).max_by(|a, b| compare(a, b));
+            let newest = newer.map(|one| one.text("name")).max_by(|a, b| compare_versions(a, b));
             let instead = newest.map(|newest| format!("; use {group}/{newest} {kind}")).unwrap_or_default();
             format!("{group}/{version} {kind} is deprecated{instead}")
         },

@@ -3,6 +3,7 @@
 //! and kind). A document is built when it is first asked for.
 
 mod components;
+pub mod custom;
 mod paths;
 
 use std::collections::BTreeMap;
@@ -104,7 +105,7 @@ pub fn custom_document(group_version: &GroupVersion, resources: &[CustomResource
         let list_kind = names(&["listKind"]).map_or_else(|| format!("{kind}List"), str::to_owned);
         let (name, list) =
             (components::custom_name(&gvk), components::custom_name(&group_version.kind(&*list_kind)));
-        components.add_custom(&gvk, &list_kind, resource.version.at(&["schema", "openAPIV3Schema"]));
+        components.add_custom(resource.definition, resource.version);
         let namespaced = resource.definition.str_at(&["spec", "scope"]) == Some("Namespaced");
         let verbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
         let served = Served {

@@ -1,5 +1,6 @@
 //! Group, version, kind and resource.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
@@ -125,5 +126,44 @@ impl Gvr {
 impl fmt::Display for Gvr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, Resource={}", self.group_version(), self.resource)
+    }
+}
+
+/// Orders versions as Kubernetes does: `v1` before `v1beta1` before `v1alpha1` before anything else.
+pub fn compare_versions(a: &str, b: &str) -> Ordering {
+    match (parse_version(a), parse_version(b)) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        (Some(_), None) => Ordering::Greater,
+        (None, Some(_)) => Ordering::Less,
+        (None, None) => b.cmp(a),
+    }
+}
+
+/// Stability (3 is stable, 2 beta, 1 alpha), major, minor.
+fn parse_version(text: &str) -> Option<(u8, u64, u64)> {
+    let rest = text.strip_prefix('v')?;
+    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let (major, rest) = rest.split_at(digits);
+    let major = major.parse().ok()?;
+    let (stability, minor) = match rest {
+        "" => return Some((3, major, 0)),
+        _ => match (rest.strip_prefix("beta"), rest.strip_prefix("alpha")) {
+            (Some(minor), _) => (2, minor),
+            (_, Some(minor)) => (1, minor),
+            _ => return None,
+        },
+    };
+    Some((stability, major, minor.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stable_versions_come_first() {
+        let mut versions = vec!["v1alpha1", "v2", "v1beta2", "v1", "v10", "foo", "v1beta1"];
+        versions.sort_by(|a, b| compare_versions(b, a));
+        assert_eq!(versions, ["v10", "v2", "v1", "v1beta2", "v1beta1", "v1alpha1", "foo"]);
     }
 }

@@ -16,7 +16,7 @@ pub mod status;
 mod time;
 
 pub use document::Value;
-pub use gvk::{GroupVersion, Gvk, Gvr, ParseGroupVersionError};
+pub use gvk::{GroupVersion, Gvk, Gvr, ParseGroupVersionError, compare_versions};
 pub use map::Map;
 pub use quantity::{ParseQuantityError, Quantity};
 pub use status::Status;

@@ -19,6 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How long to wait after deletions were refused: the first time, and at most. It doubles each time.
 const RETRY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(60));
 
+/// How long a definition that somebody else holds is seen terminating, at least.
+const MOMENT: Duration = Duration::from_millis(100);
+
 /// A condition `Terminating`: status, reason and message.
 struct Terminating(&'static str, &'static str, String);
 
@@ -46,6 +49,10 @@ async fn clean(state: &Arc<State>, name: &str) {
         let Some(definition) = set(state, name, &begun) else { return };
         let outcome = end_instances(state, name, &definition).await;
         if outcome.0 == "False" {
+            if object::finalizers(&definition).any(|own| own != CLEANUP) {
+                // It stays, and others look whether it is terminating. Upstream takes a moment too.
+                tokio::time::sleep(MOMENT).await;
+            }
             release(state, name, &outcome).await;
             return;
         }

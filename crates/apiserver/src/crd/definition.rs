@@ -9,7 +9,8 @@ use pilothouse_value::Value;
 use crate::crd::shown::Shown;
 use crate::resource;
 
-/// A definition as it is served. It stays the same as long as the definition's spec does, whatever happens to its status.
+/// A definition as it is served. It stays the same as long as the definition's spec and its accepted
+/// names do.
 #[derive(Debug)]
 pub(crate) struct Definition {
     object: Arc<Object>,
@@ -36,7 +37,7 @@ pub(crate) struct Version {
 }
 
 impl Definition {
-    /// What is served of a stored definition. What `before` has worked out is kept if the spec is the same; `valid_from` is
+    /// What is served of a stored definition. What `before` has worked out is kept if nothing has changed; `valid_from` is
     /// the revision from which on stored objects went through the schemas otherwise.
     pub(crate) fn new(
         object: &Arc<Object>,
@@ -46,6 +47,8 @@ impl Definition {
         let value = object.value();
         if let Some(before) = before
             && before.object.value().get("spec") == value.get("spec")
+            && before.object.value().at(&["status", "acceptedNames"])
+                == value.at(&["status", "acceptedNames"])
         {
             return before.clone();
         }

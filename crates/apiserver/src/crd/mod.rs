@@ -10,7 +10,6 @@ use pilothouse_schema::Schema;
 use pilothouse_store::Object;
 use pilothouse_value::{Value, object};
 
-use crate::discovery;
 use crate::resource::{self, Resource, Rules, Subresource};
 use definition::{Definition, Version};
 use shown::Shown;
@@ -194,11 +193,7 @@ pub(crate) fn resources(object: &Arc<Object>, before: Option<&Custom>, valid_fro
                 .filter_map(|field| field.str_at(&["jsonPath"]))
                 .map(|field| (field.trim_start_matches('.').to_owned(), path(field)))
                 .collect(),
-            deprecation: pilothouse_schema::crd::deprecation_warning(
-                value,
-                version_name,
-                discovery::compare_versions,
-            ),
+            deprecation: pilothouse_schema::crd::deprecation_warning(value, version_name),
         };
         resources.push(Resource::custom(
             Arc::new(custom),

@@ -12,6 +12,7 @@ use tokio::time::{Instant, Sleep};
 use crate::document::Document;
 use crate::options::WatchOptions;
 use crate::present;
+use crate::resource::Resource;
 use crate::select::Selection;
 use crate::state::{Context, State, Target};
 use crate::verbs::read;
@@ -231,15 +232,16 @@ impl Watch {
         Some(woken)
     }
 
-    /// Whether the resource is still served as it was when the watch began, or at least in this version.
+    /// Whether the resource is still served as it was when the watch began. With a change of its definition every watch ends,
+    /// as upstream: whoever watches comes back and reads what the new definition makes of the objects.
     fn still_served(&mut self) -> bool {
         let resource = &self.target.resource;
-        match self.state.registry.get(&resource.group, &resource.version, &resource.plural) {
-            Some(now) => {
-                self.target.resource = now;
-                true
-            }
-            None => false,
+        let now = self.state.registry.get(&resource.group, &resource.version, &resource.plural);
+        let definition =
+            |resource: &Resource| resource.custom.as_ref().map(|custom| custom.definition.clone());
+        match (now.as_deref().and_then(definition), definition(resource)) {
+            (Some(now), Some(before)) => Arc::ptr_eq(&now, &before),
+            (now, before) => now.is_none() && before.is_none(),
         }
     }
 

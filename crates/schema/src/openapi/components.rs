@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use pilothouse_value::{GroupVersion, Gvk, Map, Value, json};
 
+use super::custom;
 use crate::builtin::types::{self, Field, Form, Marks, PropsOr, TypeDef};
 use crate::builtin::{describe, kinds_of_type};
 
@@ -180,39 +181,14 @@ impl Components {
     }
 
     /// The schema that a definition declares, with what every object has, and its list.
-    pub(super) fn add_custom(&mut self, gvk: &Gvk, list_kind: &str, declared: Option<&Value>) {
+    pub(super) fn add_custom(&mut self, definition: &Value, version: &Value) {
         for kind in ["ObjectMeta", "ListMeta"] {
             if let Some(id) = types::find(&format!("meta.v1.{kind}")) {
                 self.add_type(id.def());
             }
         }
-        let extension = |kind: &str| json!([{"group": gvk.group, "version": gvk.version, "kind": kind}]);
-        let mut schema = declared.cloned().unwrap_or_else(|| json!({"type": "object"}));
-        if schema.get("type").is_none() {
-            schema.set(&["type"], "object");
-        }
-        // A schema that keeps everything and declares nothing is published as it is.
-        let opaque = declared.is_none()
-            || (schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true))
-                && schema.get("properties").is_none());
-        if !opaque {
-            type_meta(&mut schema);
-            schema.set(&["properties", "metadata"], wrapped(&format!("{META}.ObjectMeta"), OBJECT_META));
-        }
-        schema.set(&["x-kubernetes-group-version-kind"], extension(&gvk.kind));
-        let name = custom_name(gvk);
-        let mut list = json!({"type": "object", "required": ["items"], "description": format!("{list_kind} is a list of {}", gvk.kind)});
-        type_meta(&mut list);
-        list.set(&["properties", "metadata"], wrapped(&format!("{META}.ListMeta"), LIST_META));
-        let items = format!(
-            "List of {}. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md",
-            gvk.kind.to_lowercase()
-        );
-        list.set(&["properties", "items"], json!({"type": "array", "description": items}));
-        list.set(&["properties", "items", "items"], reference(&name));
-        list.set(&["x-kubernetes-group-version-kind"], extension(list_kind));
-        self.schemas.push((custom_name(&Gvk::new(&*gvk.group, &*gvk.version, list_kind)), list, None));
-        self.schemas.push((name, schema, None));
+        let schemas = custom::schemas(definition, version, custom::Dialect::V3).into_iter().flatten();
+        self.schemas.extend(schemas.map(|(name, schema)| (name, schema, None)));
     }
 
     /// All schemas by name, with the kinds they are of.
@@ -229,22 +205,6 @@ impl Components {
             (name, schema)
         };
         self.schemas.into_iter().map(one).collect()
-    }
-}
-
-const OBJECT_META: &str = "Standard object's metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
-const LIST_META: &str = "Standard list metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds";
-
-fn wrapped(name: &str, description: &str) -> Value {
-    json!({"allOf": [{"$ref": format!("#/components/schemas/{name}")}], "description": description})
-}
-
-/// Declares `apiVersion` and `kind`.
-fn type_meta(schema: &mut Value) {
-    for field in ["apiVersion", "kind"] {
-        let description = describe("core.v1.Pod", Some(field)).unwrap_or_default();
-        schema
-            .set(&["properties", field], json!({"type": "string", "description": description.into_owned()}));
     }
 }
 

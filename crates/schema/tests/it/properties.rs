@@ -136,6 +136,6 @@ proptest! {
         definition.set(&["spec", "versions"], vec![pilothouse_value::json!({"name": "v1", "storage": true, "schema": {"openAPIV3Schema": schema}})]);
         crd::default(&mut definition);
         let _ = crd::validate(&definition, Some(&definition));
-        let _ = crd::warnings(&definition);
+        let _ = crd::warnings(&definition, None);
     }
 }

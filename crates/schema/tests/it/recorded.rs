@@ -244,7 +244,7 @@ fn crds_are_judged_as_by_a_real_server() {
             .collect();
         formats.sort_by_key(Value::to_json);
         let mut found: Vec<Value> = if errors.is_empty() {
-            crd::warnings(&definition).into_iter().map(Value::from).collect()
+            crd::warnings(&definition, None).into_iter().map(Value::from).collect()
         } else {
             Vec::new()
         };
