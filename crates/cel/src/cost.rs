@@ -1,4 +1,4 @@
-//! What expressions cost: before they run and while they run ([`CallCost`]). Sources: cel-go
+//! What expressions cost: before they run ([`estimate`]) and while they run ([`CallCost`]). Sources: cel-go
 //! `checker/cost.go`, `interpreter/runtimecost.go` and `ext`, apiserver `pkg/cel/library/cost.go`.
 //!
 //! While an expression runs, this is charged:
@@ -18,5 +18,8 @@
 //! | every other call, also of `@not_strictly_false` and of functions that macros use | its arguments and [`CallCost::charge`] |
 
 mod calls;
+mod estimate;
+mod functions;
 
 pub(crate) use calls::CallCost;
+pub(crate) use estimate::estimate;

@@ -1,6 +1,7 @@
 //! A compiled expression.
 
 use crate::check::Checked;
+use crate::cost;
 use crate::error::{EvalError, Issues};
 use crate::estimate::{CostEstimate, SizeEstimator};
 use crate::types::Type;
@@ -58,8 +59,8 @@ impl Program {
     }
 
     /// What one evaluation may cost with values of these sizes.
-    pub fn estimate_cost(&self, _sizes: &dyn SizeEstimator) -> CostEstimate {
-        CostEstimate { min: 0, max: u64::MAX }
+    pub fn estimate_cost(&self, sizes: &dyn SizeEstimator) -> CostEstimate {
+        cost::estimate(&self.checked, sizes)
     }
 
     /// Evaluates the expression; stops when the cost exceeds the limit.
