@@ -11,6 +11,8 @@ mod recorded;
 #[cfg(test)]
 mod schemas;
 #[cfg(test)]
+mod smd;
+#[cfg(test)]
 mod strategic;
 
 use pilothouse_value::Value;
