@@ -19,7 +19,8 @@ use pilothouse_value::field::{Error, Path};
 use pilothouse_value::{Gvk, Map, Value, names};
 
 /// Finds what is wrong with an object that is created (`old` is `None`) or replaced. It must have been read, defaulted
-/// and prepared. Of kinds without rules nothing is wrong. Webhook configurations have [`validate_webhooks`].
+/// and prepared. Of kinds without rules nothing is wrong. The expressions of webhook configurations are
+/// not looked at here; see [`validate_webhooks`].
 pub fn validate(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<Error> {
     let mut errors = Errors::default();
     let (at, errors_ref) = (At::root(object), &mut errors);
@@ -50,6 +51,10 @@ pub fn validate(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<Error> {
         ("coordination.k8s.io", "Lease") => other::lease(&at, errors_ref),
         ("storage.k8s.io", "StorageClass") => storage::class(&at, old, errors_ref),
         ("scheduling.k8s.io", "PriorityClass") => other::priority_class(&at, old, errors_ref),
+        (
+            "admissionregistration.k8s.io",
+            "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration",
+        ) => errors_ref.0 = validate_webhooks(object, old, &|_, _| None),
         _ => {}
     }
     errors.0
