@@ -1,7 +1,7 @@
 //! Who is it? Client certificates, bearer tokens, and nobody.
 
 use crate::certs::ClientCertificates;
-use crate::tokens::{Bound, ISSUER, Signer, TokenError, Verified};
+use crate::tokens::{Bound, Signer, TokenError, Verified};
 use crate::user::User;
 use http::HeaderMap;
 use pilothouse_store::Clock;
@@ -48,7 +48,7 @@ impl Authenticator {
             return Ok(user);
         }
         if let Some(token) = bearer_token(headers) {
-            return match self.token(token, &[ISSUER]) {
+            return match self.token(token, &self.signer.audiences()) {
                 Ok(verified) => Ok(verified.user),
                 Err(_) => Err(Status::unauthorized()),
             };

@@ -9,7 +9,7 @@ use pilothouse_store::{Clock, Store};
 
 use crate::authenticator::Authenticator;
 use crate::certs::{Authority, CertError, CertifiedKey, ClientCertificates};
-use crate::tokens::{KeyError, Signer, StoreBound};
+use crate::tokens::{KeyError, Signer, StoreBound, TokenOptions};
 use crate::user::User;
 
 /// Why there is no identity.
@@ -37,6 +37,8 @@ pub(crate) struct Given<'a> {
     pub(crate) folder: Option<&'a Path>,
     /// Users by their static tokens.
     pub(crate) tokens: HashMap<String, User>,
+    /// The keys and names of service account tokens.
+    pub(crate) service_accounts: &'a TokenOptions,
     /// What sockets show.
     pub(crate) serving: Option<CertifiedKey>,
     /// Whose client certificates count (PEM), instead of those of the server's own authority; empty for nobody's.
@@ -66,10 +68,10 @@ impl Identity {
             Some(folder) => kept_authority(folder)?,
             None => Authority::generate()?,
         };
-        let signer = Arc::new(match folder {
-            Some(folder) => kept_signer(folder)?,
-            None => Signer::generate()?,
-        });
+        let signer = Arc::new(Signer::new(given.service_accounts, || match folder {
+            Some(folder) => kept_key(folder),
+            None => Ok(Signer::generate_pkcs8()?),
+        })?);
         let trusted = given.client_authorities.unwrap_or(&authority.pem().certificate);
         let certificates = match trusted {
             "" => None,
@@ -100,14 +102,14 @@ fn kept_authority(folder: &Path) -> Result<Authority, IdentityError> {
     Ok(authority)
 }
 
-fn kept_signer(folder: &Path) -> Result<Signer, IdentityError> {
+fn kept_key(folder: &Path) -> Result<Vec<u8>, IdentityError> {
     let path = folder.join("service-accounts.key");
     if let Some(key) = read(&path)? {
-        return Ok(Signer::from_pkcs8(key)?);
+        return Ok(key);
     }
-    let signer = Signer::generate()?;
-    write(&path, signer.pkcs8())?;
-    Ok(signer)
+    let key = Signer::generate_pkcs8()?;
+    write(&path, &key)?;
+    Ok(key)
 }
 
 fn read(path: &Path) -> Result<Option<Vec<u8>>, IdentityError> {

@@ -12,7 +12,6 @@ use crate::openapi;
 use crate::render;
 use crate::request::Query;
 use crate::state::State;
-use crate::tokens;
 
 /// Serves such a path.
 ///
@@ -51,7 +50,7 @@ pub(crate) fn serve<B>(
         [".well-known", "openid-configuration"] => {
             let host = request.uri().authority().map(|authority| authority.as_str());
             let server = format!("https://{}", host.or_else(|| header(header::HOST)).unwrap_or_default());
-            Ok(render::value(200, &tokens::openid_configuration(&server), format))
+            Ok(render::value(200, &state.identity.signer.openid_configuration(&server), format))
         }
         _ => Ok(render::no_such_page()),
     }

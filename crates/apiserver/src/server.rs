@@ -24,6 +24,7 @@ use crate::rbac::{Authorizer, StoreRules};
 use crate::registry::Registry;
 use crate::service::LocalService;
 use crate::state::{Authorization, State};
+use crate::tokens::TokenOptions;
 use crate::user::User;
 use crate::webhook::{Hooks, ServiceResolver};
 
@@ -49,6 +50,7 @@ pub struct Builder {
     service_network: (Ipv4Addr, u32),
     keys: Option<PathBuf>,
     tokens: HashMap<String, User>,
+    service_account_tokens: TokenOptions,
     serving: Option<CertifiedKey>,
     client_authorities: Option<String>,
     anonymous: bool,
@@ -123,6 +125,13 @@ impl Builder {
         self
     }
 
+    /// The keys of service account tokens, and who issues them for whom. Default: a key of the server's own.
+    #[must_use]
+    pub fn service_account_tokens(mut self, options: TokenOptions) -> Builder {
+        self.service_account_tokens = options;
+        self
+    }
+
     /// The certificate that the server shows on its sockets. Default: one that the server's own authority issues for the
     /// address.
     #[must_use]
@@ -157,6 +166,7 @@ impl Builder {
         let given = Given {
             folder: self.keys.as_deref(),
             tokens: self.tokens,
+            service_accounts: &self.service_account_tokens,
             serving: self.serving,
             client_authorities: self.client_authorities.as_deref(),
             anonymous: self.anonymous,
@@ -206,6 +216,7 @@ impl Server {
             service_network: (Ipv4Addr::new(10, 96, 0, 0), 12),
             keys: None,
             tokens: HashMap::new(),
+            service_account_tokens: TokenOptions::default(),
             serving: None,
             client_authorities: None,
             anonymous: true,

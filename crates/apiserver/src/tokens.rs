@@ -1,8 +1,10 @@
 //! Service account tokens: JSON web tokens that the server signs, and that are good for as long as what they are bound
 //! to exists.
 //!
-//! They are signed with ES256. That is one call into ring, which TLS needs anyway; the rest of a token is base64 and JSON.
+//! They are signed with ES256, or RS256 with a key that was given. That is one call into ring, which TLS needs anyway; the
+//! rest of a token is base64 and JSON.
 
+mod keys;
 mod review;
 
 pub(crate) use review::extra;
@@ -14,10 +16,10 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use pilothouse_store::{ResourceKey, Store};
 use pilothouse_value::{Timestamp, Value, json, object, parse};
 use ring::rand::SystemRandom;
-use ring::signature::{
-    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair, UnparsedPublicKey,
-};
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use std::sync::Arc;
+
+use self::keys::{PrivateKey, PublicKey};
 
 /// The issuer, and the audience of a token that is meant for the API server.
 pub const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
@@ -44,22 +46,10 @@ impl Bound for StoreBound {
     }
 }
 
-/// What a verifier of tokens is told about their issuer (`/.well-known/openid-configuration`); `server` is the URL that
-/// this server is reached under.
-pub fn openid_configuration(server: &str) -> Value {
-    json!({
-        "issuer": ISSUER,
-        "jwks_uri": format!("{server}/openid/v1/jwks"),
-        "response_types_supported": ["id_token"],
-        "subject_types_supported": ["public"],
-        "id_token_signing_alg_values_supported": ["ES256"],
-    })
-}
-
 /// What keeps the server from having a key.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "setting up the key that signs service account tokens: {why}; hint: it must be an ECDSA P-256 key in PKCS #8"
+    "setting up the keys of service account tokens: {why}; hint: they must be ECDSA P-256 or RSA keys of at least 2048 bits"
 )]
 pub struct KeyError {
     why: String,
@@ -76,13 +66,36 @@ pub enum TokenError {
     Refused(String),
 }
 
+/// The keys and names of tokens; what is empty gets its default.
+#[derive(Clone, Default)]
+pub struct TokenOptions {
+    /// The private key that signs, as PEM. Default: the server's own.
+    pub signing_key: Option<String>,
+    /// PEM texts with the keys that verify, besides the one that signs: public keys, certificates or private keys.
+    pub verifying_keys: Vec<String>,
+    /// Who issues tokens: the first issues, all are trusted. Default: [`ISSUER`].
+    pub issuers: Vec<String>,
+    /// The audiences of this server. Default: its issuers.
+    pub audiences: Vec<String>,
+}
+
+impl std::fmt::Debug for TokenOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TokenOptions")
+            .field("issuers", &self.issuers)
+            .field("audiences", &self.audiences)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Signs and verifies tokens.
 pub struct Signer {
-    key: EcdsaKeyPair,
-    random: SystemRandom,
-    pkcs8: Vec<u8>,
-    /// The name of the key: a hash of it.
-    id: String,
+    key: PrivateKey,
+    /// The key that signs first.
+    verifying: Vec<PublicKey>,
+    /// The first one is written into tokens.
+    issuers: Vec<String>,
+    audiences: Vec<String>,
 }
 
 impl std::fmt::Debug for Signer {
@@ -120,49 +133,84 @@ pub struct Claims<'a> {
 }
 
 impl Signer {
+    /// A new private key in PKCS #8.
+    ///
+    /// # Errors
+    /// When the machine gives no random numbers.
+    pub fn generate_pkcs8() -> Result<Vec<u8>, KeyError> {
+        let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
+        Ok(document.map_err(|_| KeyError { why: "no random numbers".into() })?.as_ref().to_vec())
+    }
+
     /// A signer with a new key.
     ///
     /// # Errors
     /// When the machine gives no random numbers.
     pub fn generate() -> Result<Self, KeyError> {
-        let random = SystemRandom::new();
-        let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random)
-            .map_err(|_| KeyError { why: "no random numbers".into() })?;
-        Self::from_pkcs8(document.as_ref().to_vec())
+        Self::new(&TokenOptions::default(), Self::generate_pkcs8)
     }
 
-    /// A signer with the key of an earlier life, in DER.
+    /// A signer with the keys of the options; its own key, in PKCS #8, is asked for only if they name none that signs.
     ///
     /// # Errors
-    /// When that is no such key.
-    pub fn from_pkcs8(pkcs8: Vec<u8>) -> Result<Self, KeyError> {
-        let random = SystemRandom::new();
-        let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &pkcs8, &random)
-            .map_err(|why| KeyError { why: why.to_string() })?;
-        let id = BASE64.encode(ring::digest::digest(&ring::digest::SHA256, key.public_key().as_ref()));
-        Ok(Self { key, random, pkcs8, id })
+    /// When what should be a key is none, or is of a kind that is not known.
+    pub fn new<E: From<KeyError>>(
+        options: &TokenOptions,
+        own: impl FnOnce() -> Result<Vec<u8>, E>,
+    ) -> Result<Self, E> {
+        let key = match &options.signing_key {
+            Some(pem) => PrivateKey::from_pem(pem)?,
+            None => PrivateKey::from_pkcs8(&own()?)?,
+        };
+        let mut verifying = vec![key.public()];
+        for text in &options.verifying_keys {
+            verifying.extend(PublicKey::all_from_pem(text)?);
+        }
+        let or = |given: &[String], default: &[String]| {
+            if given.is_empty() { default.to_vec() } else { given.to_vec() }
+        };
+        let issuers = or(&options.issuers, &[ISSUER.to_owned()]);
+        let audiences = or(&options.audiences, &issuers);
+        Ok(Self { key, verifying, issuers, audiences })
     }
 
-    /// The key, to be kept.
-    pub fn pkcs8(&self) -> &[u8] {
-        &self.pkcs8
+    /// The audiences of the server: tokens that are for one of them are good here.
+    pub fn audiences(&self) -> Vec<&str> {
+        self.audiences.iter().map(String::as_str).collect()
     }
 
-    /// The public key as a JSON web key set, by which others verify tokens (`/openid/v1/jwks`).
+    /// Who issues the tokens.
+    pub fn issuer(&self) -> &str {
+        self.issuers.first().map_or(ISSUER, String::as_str)
+    }
+
+    /// The public keys as a JSON web key set, by which others verify tokens (`/openid/v1/jwks`).
     pub fn key_set(&self) -> Value {
-        // An uncompressed point: a byte that says so, and the two coordinates.
-        let point = self.key.public_key().as_ref();
-        let coordinates = point.get(1..).unwrap_or_default();
-        let (x, y) = coordinates.split_at(coordinates.len() / 2);
-        json!({"keys": [{
-            "use": "sig",
-            "kty": "EC",
-            "kid": self.id,
-            "crv": "P-256",
-            "alg": "ES256",
-            "x": BASE64.encode(x),
-            "y": BASE64.encode(y),
-        }]})
+        let mut keys: Vec<Value> = Vec::new();
+        for key in self.verifying.iter().map(PublicKey::web_key) {
+            // The key that signs is often named among those that verify.
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        let mut set = Value::object();
+        set.set(&["keys"], keys);
+        set
+    }
+
+    /// What a verifier of tokens is told about their issuer (`/.well-known/openid-configuration`); `server` is the URL
+    /// that this server is reached under.
+    pub fn openid_configuration(&self, server: &str) -> Value {
+        let mut algorithms: Vec<&str> = self.verifying.iter().map(PublicKey::algorithm).collect();
+        algorithms.sort_unstable();
+        algorithms.dedup();
+        json!({
+            "issuer": self.issuer(),
+            "jwks_uri": format!("{server}/openid/v1/jwks"),
+            "response_types_supported": ["id_token"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": algorithms,
+        })
     }
 
     /// Issues a token.
@@ -173,7 +221,7 @@ impl Signer {
         let issued = claims.issued.unix_seconds();
         let account = [("name", claims.account), ("uid", claims.account_uid)];
         let mut payload = Value::object();
-        payload.set(&["iss"], ISSUER);
+        payload.set(&["iss"], self.issuer());
         payload.set(&["sub"], format!("system:serviceaccount:{}:{}", claims.namespace, claims.account));
         payload.set(&["aud"], claims.audiences.to_vec());
         payload.set(&["iat"], issued);
@@ -190,14 +238,13 @@ impl Signer {
                 payload.set(&["kubernetes.io", kind, "uid"], uid);
             }
         }
-        let header = json!({"alg": "ES256", "kid": self.id});
+        let public = self.verifying.first();
+        let (algorithm, id) = public.map_or(("", ""), |key| (key.algorithm(), key.id.as_str()));
+        let header = json!({"alg": algorithm, "kid": id});
         let mut token = format!("{}.{}", BASE64.encode(header.to_json()), BASE64.encode(payload.to_json()));
-        let signature = self
-            .key
-            .sign(&self.random, token.as_bytes())
-            .map_err(|_| KeyError { why: "no random numbers".into() })?;
+        let signature = self.key.sign(token.as_bytes())?;
         token.push('.');
-        token.push_str(&BASE64.encode(signature.as_ref()));
+        token.push_str(&BASE64.encode(signature));
         Ok(token)
     }
 
@@ -214,7 +261,8 @@ impl Signer {
     ) -> Result<Verified, TokenError> {
         let payload = self.payload(token).ok_or(TokenError::Invalid)?;
         let refused = |why: &str| Err(TokenError::Refused(why.to_owned()));
-        if payload.str_at(&["iss"]) != Some(ISSUER) {
+        let issuer = payload.str_at(&["iss"]).unwrap_or_default();
+        if !self.issuers.iter().any(|own| own == issuer) {
             return Err(TokenError::Invalid);
         }
         let own: Vec<String> = match payload.get("aud") {
@@ -251,12 +299,11 @@ impl Signer {
         let (header, payload) = signed.split_once('.')?;
         // Decoded and compared as a document: the algorithm must be ours, in whatever spelling.
         let header = parse::json(&BASE64.decode(header).ok()?).ok()?.value;
-        if header.str_at(&["alg"]) != Some("ES256") {
-            return None;
-        }
+        let (algorithm, id) = (header.str_at(&["alg"])?, header.str_at(&["kid"]).unwrap_or_default());
         let signature = BASE64.decode(signature).ok()?;
-        let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, self.key.public_key());
-        key.verify(signed.as_bytes(), &signature).ok()?;
+        let fits = |key: &&PublicKey| key.algorithm() == algorithm && (id.is_empty() || key.id == id);
+        let mut keys = self.verifying.iter().filter(fits);
+        keys.find(|key| key.verifies(signed.as_bytes(), &signature))?;
         Some(parse::json(&BASE64.decode(payload).ok()?).ok()?.value)
     }
 }

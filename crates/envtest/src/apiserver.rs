@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use pilothouse_apiserver::authenticator::read_token_file;
+use pilothouse_apiserver::tokens::TokenOptions;
 use pilothouse_apiserver::{Authorization, Builder, Server};
 
 use crate::flags::{FlagError, Parsed};
@@ -50,6 +51,7 @@ fn configure(mut builder: Builder, flags: &Parsed, bind: IpAddr) -> Result<Build
         .serving(serving::pair(flags, &addresses)?)
         .authorization(authorization)
         .anonymous(anonymous)
+        .service_account_tokens(tokens(flags)?)
         .require_service_accounts(is_enabled(flags, "ServiceAccount"));
     builder = match flags.last("client-ca-file").filter(|path| !path.is_empty()) {
         Some(path) => builder.client_authorities(serving::read("client-ca-file", path.as_ref())?),
@@ -65,6 +67,27 @@ fn configure(mut builder: Builder, flags: &Parsed, bind: IpAddr) -> Result<Build
         builder = builder.tokens(users);
     }
     Ok(builder)
+}
+
+/// The keys of service account tokens, and who issues them for whom.
+fn tokens(flags: &Parsed) -> Result<TokenOptions, Error> {
+    let text = |flag: &'static str, path: &str| serving::read(flag, path.as_ref());
+    let signing = "service-account-signing-key-file";
+    let verifying = "service-account-key-file";
+    let owned = |flag| flags.list(flag).into_iter().map(str::to_owned).collect();
+    Ok(TokenOptions {
+        signing_key: match flags.last(signing).filter(|path| !path.is_empty()) {
+            Some(path) => Some(text(signing, path)?),
+            None => None,
+        },
+        verifying_keys: flags
+            .all(verifying)
+            .iter()
+            .map(|path| text(verifying, path))
+            .collect::<Result<_, _>>()?,
+        issuers: flags.all("service-account-issuer").to_vec(),
+        audiences: owned("api-audiences"),
+    })
 }
 
 /// Whether an admission plugin that runs by default still does.

@@ -1,6 +1,6 @@
 //! `TokenRequest` and `TokenReview`: tokens asked for, and asked about, through the API. Nothing is stored.
 
-use super::{Bound, Claims, ISSUER, Signer};
+use super::{Bound, Claims, Signer};
 use crate::authenticator::Authenticator;
 use pilothouse_value::field::{Error, Path};
 use pilothouse_value::{Status, Timestamp, Value, json, object};
@@ -62,7 +62,7 @@ pub fn token_request(
         .map(str::to_owned)
         .collect();
     if audiences.is_empty() {
-        audiences.push(ISSUER.to_owned());
+        audiences.extend(signer.audiences().into_iter().map(str::to_owned));
     }
     let reference = request.at(&["spec", "boundObjectRef"]).filter(|reference| !reference.is_null());
     let bound = match reference {
@@ -151,7 +151,7 @@ pub fn token_review(authenticator: &Authenticator, review: &Value) -> Result<Val
     }
     let audiences =
         review.items_at(&["spec", "audiences"]).iter().filter_map(Value::as_str).collect::<Vec<_>>();
-    let audiences = if audiences.is_empty() { vec![ISSUER] } else { audiences };
+    let audiences = if audiences.is_empty() { authenticator.signer.audiences() } else { audiences };
     let mut answer = review.clone();
     let status = match authenticator.token(token, &audiences) {
         Ok(verified) => {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::authenticator::{Authenticator, read_token_file};
 use pilothouse_store::Clock;
+use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 use std::collections::HashMap;
 use std::sync::Mutex;
 
@@ -68,9 +69,10 @@ fn a_requested_token_stands_for_its_service_account_until_it_expires() {
 
 #[test]
 fn the_key_of_an_earlier_life_verifies_its_tokens() {
-    let (signer, objects) = (Signer::generate().unwrap(), objects());
-    let answer = request(&signer, &objects, json!({})).unwrap();
-    let again = Signer::from_pkcs8(signer.pkcs8().to_vec()).unwrap();
+    let (key, objects) = (Signer::generate_pkcs8().unwrap(), objects());
+    let signer = || Signer::new(&TokenOptions::default(), || Ok::<_, KeyError>(key.clone())).unwrap();
+    let answer = request(&signer(), &objects, json!({})).unwrap();
+    let again = signer();
     assert!(again.verify(token(&answer), &[ISSUER], now(), &objects).is_ok());
     let other = Signer::generate().unwrap();
     assert_eq!(other.verify(token(&answer), &[ISSUER], now(), &objects), Err(TokenError::Invalid));
@@ -209,4 +211,62 @@ fn a_token_file_with_a_short_line_is_refused() {
         read_token_file("a,b,c\n\nd,e\n").unwrap_err().to_string().split(';').next(),
         Some("reading the token file: line 3 has no token, user and uid")
     );
+}
+
+/// Keys that stand for nothing but these tests.
+const RSA: &str = include_str!("testdata/rsa.pem");
+const SEC1: &str = include_str!("testdata/sec1.pem");
+const SEC1_PUBLIC: &str = include_str!("testdata/sec1.pub");
+
+fn given(options: TokenOptions) -> Result<Signer, KeyError> {
+    Signer::new(&options, Signer::generate_pkcs8)
+}
+
+fn signing_with(key: &str) -> TokenOptions {
+    TokenOptions { signing_key: Some(key.to_owned()), ..TokenOptions::default() }
+}
+
+#[test]
+fn keys_that_were_given_sign_and_others_verify() {
+    let objects = objects();
+    for (key, verifying, algorithm) in [(RSA, RSA, "RS256"), (SEC1, SEC1_PUBLIC, "ES256")] {
+        let signer = given(signing_with(key)).unwrap();
+        let answer = request(&signer, &objects, json!({})).unwrap();
+        let verifier =
+            given(TokenOptions { verifying_keys: vec![verifying.to_owned()], ..TokenOptions::default() })
+                .unwrap();
+        let verified = verifier.verify(token(&answer), &[ISSUER], now(), &objects).unwrap();
+        assert_eq!(verified.user.name, "system:serviceaccount:n:sa");
+        let other = Signer::generate().unwrap();
+        assert_eq!(other.verify(token(&answer), &[ISSUER], now(), &objects), Err(TokenError::Invalid));
+        let keys = signer.key_set();
+        assert_eq!(keys.items_at(&["keys"])[0].str_at(&["alg"]), Some(algorithm));
+        assert!(verifier.key_set().items_at(&["keys"]).contains(&keys.items_at(&["keys"])[0]));
+    }
+}
+
+#[test]
+fn issuers_and_audiences_are_those_of_the_options() {
+    let objects = objects();
+    let issuers = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>();
+    let options = TokenOptions { issuers: issuers(&["https://new", "https://old"]), ..signing_with(SEC1) };
+    let signer = given(options).unwrap();
+    assert_eq!(signer.audiences(), ["https://new", "https://old"]);
+    assert_eq!(signer.openid_configuration("https://x").str_at(&["issuer"]), Some("https://new"));
+    let before = given(TokenOptions { issuers: issuers(&["https://old"]), ..signing_with(SEC1) }).unwrap();
+    let answer = request(&before, &objects, json!({})).unwrap();
+    assert!(signer.verify(token(&answer), &signer.audiences(), now(), &objects).is_ok());
+    let answer = request(&signer, &objects, json!({})).unwrap();
+    assert_eq!(answer.items_at(&["spec", "audiences"]).len(), 2);
+    assert_eq!(before.verify(token(&answer), &["https://new"], now(), &objects), Err(TokenError::Invalid));
+}
+
+#[test]
+fn what_is_no_key_is_refused_with_a_hint() {
+    for text in ["", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", SEC1_PUBLIC] {
+        let why = given(signing_with(text)).err().unwrap().to_string();
+        assert!(why.contains("hint: they must be ECDSA P-256 or RSA keys"), "{why}");
+    }
+    let none = TokenOptions { verifying_keys: vec!["nothing".to_owned()], ..TokenOptions::default() };
+    assert!(given(none).is_err());
 }

@@ -111,3 +111,40 @@ async fn both_end_on_a_signal_while_somebody_watches() {
     assert_eq!(whole(watch).await.0, 200);
     assert!(plane.etcd.end(Signal::SIGINT).success());
 }
+
+#[tokio::test]
+async fn a_token_of_the_given_key_and_issuer_is_good_after_a_restart() {
+    let plane = Plane::start();
+    let admin = plane.client(&User::admin());
+    let key = plane.path("sa.key");
+    // A certificate's key is as good as any: envtest verifies with the certificate, and signs with its key.
+    let pair = plane.client(&User::new("signer", ["none"]));
+    std::fs::write(&key, &pair.key).unwrap();
+    std::fs::write(plane.path("sa.crt"), &pair.certificate).unwrap();
+    let flags = [
+        format!("--service-account-signing-key-file={}", key.display()),
+        format!("--service-account-key-file={}", plane.path("sa.crt").display()),
+        "--service-account-issuer=https://127.0.0.1:1/".to_owned(),
+    ];
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let api = plane.api(&flags);
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    let account = r#"{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"robot"}}"#;
+    assert_eq!(api.call(Some(&admin), "POST", accounts, account).await.0, 201);
+    let request =
+        r#"{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"audiences":[]}}"#;
+    let (status, answer) = api.call(Some(&admin), "POST", &format!("{accounts}/robot/token"), request).await;
+    assert_eq!(status, 201);
+    let audiences = answer.items_at(&["spec", "audiences"]);
+    assert_eq!(audiences[0].as_str(), Some("https://127.0.0.1:1/"));
+    let token = answer.str_at(&["status", "token"]).unwrap().to_owned();
+    drop(api);
+    let api = plane.api(&flags);
+    let review = format!(
+        r#"{{"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview","spec":{{"token":"{token}"}}}}"#
+    );
+    let reviews = "/apis/authentication.k8s.io/v1/tokenreviews";
+    let (_, answer) = api.call(Some(&admin), "POST", reviews, &review).await;
+    let name = answer.str_at(&["status", "user", "username"]);
+    assert_eq!(name, Some("system:serviceaccount:default:robot"));
+}
