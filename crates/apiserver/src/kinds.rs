@@ -38,10 +38,15 @@ pub(crate) fn default(resource: &Resource, value: &mut Value) {
 /// Checks what a status or an action changes. Of built-in kinds these are not bound by the rules of the main resource:
 /// a binding places a pod, whose spec may not change otherwise.
 pub(crate) fn validate_subresource(resource: &Resource, new: &Value, old: &Value) -> Vec<field::Error> {
-    if resource.is_built_in() && !resource.is(crd::GROUP, crd::PLURAL) {
-        return metadata::validate_finalizers(new);
+    if resource.is(crd::GROUP, crd::PLURAL) {
+        return definition::validate_status(new);
     }
-    validate(resource, new, Some(old))
+    let Some(custom) = &resource.custom else { return metadata::validate_finalizers(new) };
+    let mut errors = schema::validate_status(resource.schema(), new, old);
+    if let Some(scale) = &custom.scale {
+        errors.extend(definition::validate_scale(&scale.declared, new, true));
+    }
+    errors
 }
 
 /// Checks that the metadata of embedded objects can be read.

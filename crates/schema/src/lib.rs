@@ -20,7 +20,7 @@ mod validate;
 pub use default::{default, drop_nulls};
 pub use object_meta::check_embedded;
 pub use prune::prune;
-pub use validate::validate;
+pub use validate::{validate, validate_status};
 
 pub use node::{
     Additional, Child, Constraints, ListType, MapType, Patch, Properties, Rule, Schema, Text, Type,

@@ -36,6 +36,27 @@ pub fn validate(schema: &Schema, new: &Value, old: Option<&Value>, path: &Path) 
     errors
 }
 
+/// All that is wrong with a write of the status of an object: with its values by their own schema, whose errors do not name
+/// the status in their texts, and with the uniqueness in sets and maps of the whole object.
+pub fn validate_status(schema: &Schema, new: &Value, old: &Value) -> Vec<field::Error> {
+    let mut errors = match (schema.property("status"), new.get("status")) {
+        (Some(schema), Some(status)) => {
+            validate_values(schema, status, old.get("status"), &Path::new("status"))
+        }
+        _ => Vec::new(),
+    };
+    let mut duplicates = Vec::new();
+    sets::validate(schema, new, &Path::root(), &mut duplicates);
+    if !duplicates.is_empty() {
+        let mut before = Vec::new();
+        sets::validate(schema, old, &Path::root(), &mut before);
+        if before.is_empty() {
+            errors.append(&mut duplicates);
+        }
+    }
+    errors
+}
+
 /// What is wrong with the values alone, as a default is checked.
 pub(crate) fn validate_values(
     schema: &Schema,

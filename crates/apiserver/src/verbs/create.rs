@@ -50,12 +50,8 @@ pub(crate) async fn create_object(
     let state = &context.state;
     let resource = &target.resource;
     if resource.custom.as_ref().is_some_and(|custom| custom.terminating) {
-        return Err(Status::method_not_allowed(&resource.group, &resource.plural, "create")).map_err(
-            |status| Status {
-                message: "create not allowed while custom resource definition is terminating".into(),
-                ..status
-            },
-        );
+        let why = "create not allowed while custom resource definition is terminating";
+        return Err(Status::forbidden(&resource.group, &resource.plural, object::name(&value), why));
     }
     metadata::wipe(&mut value);
     set_namespace(target, &mut value)?;

@@ -88,7 +88,10 @@ async fn deleting_a_definition_deletes_its_objects_first() {
         }
     }
     let refused = api.client.create(&caches(), Some("default"), cache("e")).await.unwrap_err();
-    assert_eq!(refused.message, "create not allowed while custom resource definition is terminating");
+    assert_eq!(
+        refused.message,
+        "caches.demo.io \"e\" is forbidden: create not allowed while custom resource definition is terminating"
+    );
     let mut instances = api.client.watch(&caches(), None, &WatchOptions::default()).await.unwrap();
     while api.client.get(&caches(), Some("default"), "d").await.is_ok() {
         instances.next().await.unwrap();
