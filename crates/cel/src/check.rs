@@ -41,6 +41,11 @@ impl Checked {
         self.types.get(id as usize).unwrap_or(&Type::Dyn)
     }
 
+    /// Whether a variable of the environment is used.
+    pub(crate) fn uses(&self, variable: &str) -> bool {
+        uses(&self.root, variable, &mut Vec::new())
+    }
+
     /// The overloads that a call may have.
     pub(crate) fn overloads(&self, id: Id) -> &[&'static str] {
         match self.references.get(id as usize) {
@@ -493,6 +498,38 @@ impl Checker<'_> {
         let found = self.ty(id);
         if !self.bindings.assignable(ty, &found) {
             self.mismatch(id, ty, &found);
+        }
+    }
+}
+
+/// Whether the variable is used below this node, where it is not hidden by one of a macro.
+fn uses<'e>(expr: &'e Expr, variable: &str, locals: &mut Vec<&'e str>) -> bool {
+    match &expr.kind {
+        Kind::Unspecified | Kind::Literal(_) => false,
+        Kind::Ident(name) => match name.strip_prefix('.') {
+            Some(global) => global == variable,
+            None => **name == *variable && !locals.contains(&&**name),
+        },
+        Kind::Select(select) => uses(&select.operand, variable, locals),
+        Kind::Call(call) => call.target.iter().chain(&call.args).any(|expr| uses(expr, variable, locals)),
+        Kind::List(list) => list.elements.iter().any(|expr| uses(expr, variable, locals)),
+        Kind::Map(entries) => entries
+            .iter()
+            .any(|entry| uses(&entry.key, variable, locals) || uses(&entry.value, variable, locals)),
+        Kind::Struct(message) => message.fields.iter().any(|field| uses(&field.value, variable, locals)),
+        Kind::Fold(fold) => {
+            if uses(&fold.range, variable, locals) || uses(&fold.init, variable, locals) {
+                return true;
+            }
+            let outer = locals.len();
+            locals.push(&fold.accu);
+            let in_result = uses(&fold.result, variable, locals);
+            locals.push(&fold.var);
+            locals.extend(fold.var2.as_deref());
+            let found =
+                in_result || uses(&fold.condition, variable, locals) || uses(&fold.step, variable, locals);
+            locals.truncate(outer);
+            found
         }
     }
 }

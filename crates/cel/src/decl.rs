@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::MAX_REQUEST_SIZE_BYTES;
 use crate::escape::{escape, unescape};
+use crate::library::hosts;
 use crate::types::{HostType, Type};
 
 /// The type of a variable or of a part of it. Cheap to clone.
@@ -268,6 +269,16 @@ impl DeclType {
     /// A variable that the host provides, for example `authorizer`.
     pub const fn host(host: HostType) -> Self {
         Self::new(Type::Host(host), Shape::Host, 0, 1)
+    }
+
+    /// The variable `authorizer`.
+    pub const fn authorizer() -> Self {
+        Self::host(hosts::AUTHORIZER)
+    }
+
+    /// The variable `authorizer.requestResource`.
+    pub const fn request_resource() -> Self {
+        Self::host(hosts::RESOURCE_CHECK)
     }
 
     /// The same type with `nullable` set or not.

@@ -1,4 +1,31 @@
 //! What expressions can call.
 
+pub(crate) mod authz;
+pub(crate) mod calls;
+mod convert;
 pub(crate) mod decls;
+mod format;
 pub(crate) mod hosts;
+mod lists;
+mod net;
+mod operators;
+mod optional;
+mod printf;
+mod quantity;
+pub(crate) mod regex;
+mod semver;
+mod strings;
+mod times;
+mod url;
+
+pub(crate) use convert::go_double;
+
+use crate::error::EvalError;
+use crate::val::Val;
+
+/// What a function returns.
+pub(crate) type Outcome<'a> = Result<Val<'a>, EvalError>;
+
+fn no_such_overload<T>() -> Result<T, EvalError> {
+    Err(EvalError::no_such_overload())
+}

@@ -5,6 +5,7 @@
 //! down again in Rust's. Source: the package `regexp/syntax` of Go, flags `Perl`.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use regex::{Regex, RegexBuilder};
@@ -39,13 +40,30 @@ impl Pattern {
         &self.source
     }
 
-    /// Whether the expression is found anywhere in `text`. An expression too large to compile is found nowhere.
-    pub fn is_match(&self, text: &str) -> bool {
-        let compiled = self.compiled.get_or_init(|| {
+    fn compiled(&self) -> Option<&Regex> {
+        let compile = || {
             let translated = translate(&self.source).ok()?;
             RegexBuilder::new(&translated).size_limit(SIZE_LIMIT).build().ok()
-        });
-        compiled.as_ref().is_some_and(|regex| regex.is_match(text))
+        };
+        self.compiled.get_or_init(compile).as_ref()
+    }
+
+    /// Whether the expression is found anywhere in `text`. An expression too large to compile is found nowhere.
+    pub fn is_match(&self, text: &str) -> bool {
+        self.compiled().is_some_and(|regex| regex.is_match(text))
+    }
+
+    /// Where the expression is found in `text`, in bytes, at most so many times.
+    pub(crate) fn find_iter<'t>(
+        &'t self,
+        text: &'t str,
+        count: usize,
+    ) -> impl Iterator<Item = Range<usize>> + 't {
+        self.compiled()
+            .into_iter()
+            .flat_map(|regex| regex.find_iter(text))
+            .map(|found| found.range())
+            .take(count)
     }
 }
 

@@ -4,6 +4,8 @@ use crate::check::Checked;
 use crate::cost;
 use crate::error::{EvalError, Issues};
 use crate::estimate::{CostEstimate, SizeEstimator};
+use crate::eval::Machine;
+use crate::plan::{Node, plan};
 use crate::types::Type;
 use crate::val::Val;
 
@@ -36,11 +38,13 @@ pub struct Evaluation<'a> {
 pub struct Program {
     source: Box<str>,
     checked: Checked,
+    node: Node,
 }
 
 impl Program {
     pub(crate) fn new(source: &str, checked: Checked) -> Result<Self, Issues> {
-        Ok(Self { source: source.into(), checked })
+        let node = plan(&checked).map_err(|why| Issues::not_instantiated(source, why.to_string()))?;
+        Ok(Self { source: source.into(), checked, node })
     }
 
     /// The text of the expression.
@@ -54,8 +58,8 @@ impl Program {
     }
 
     /// Whether the expression uses the variable of this name.
-    pub fn references(&self, _variable: &str) -> bool {
-        false
+    pub fn references(&self, variable: &str) -> bool {
+        self.checked.uses(variable)
     }
 
     /// What one evaluation may cost with values of these sizes.
@@ -64,7 +68,9 @@ impl Program {
     }
 
     /// Evaluates the expression; stops when the cost exceeds the limit.
-    pub fn eval<'a>(&self, _variables: &dyn Activation<'a>, _cost_limit: Option<u64>) -> Evaluation<'a> {
-        Evaluation { value: Err(EvalError::new("expressions cannot be evaluated yet")), cost: 0 }
+    pub fn eval<'a>(&self, variables: &dyn Activation<'a>, cost_limit: Option<u64>) -> Evaluation<'a> {
+        let mut machine = Machine::new(variables, cost_limit);
+        let value = machine.eval(&self.node);
+        Evaluation { value, cost: machine.cost }
     }
 }

@@ -14,6 +14,7 @@ use pilothouse_value::Value;
 
 use crate::decl::DeclType;
 use crate::error::EvalError;
+use crate::library::authz::{self, Authorizer, ResourceSubject};
 use crate::time::Timestamp;
 use crate::types::{HostType, Type};
 
@@ -123,6 +124,16 @@ impl<'a> Val<'a> {
         view::dynamic(document)
     }
 
+    /// The value of the variable `authorizer`.
+    pub fn authorizer(authorizer: Arc<dyn Authorizer>) -> Self {
+        authz::authorizer(authorizer)
+    }
+
+    /// The value of the variable `authorizer.requestResource`.
+    pub fn request_resource(authorizer: Arc<dyn Authorizer>, resource: ResourceSubject) -> Self {
+        authz::request_resource(authorizer, resource)
+    }
+
     /// An optional value that is there.
     pub fn some(value: Self) -> Self {
         Self::Optional(Some(Arc::new(value)))
@@ -185,5 +196,29 @@ impl<'a> Val<'a> {
 impl From<&Type> for TypeVal {
     fn from(ty: &Type) -> Self {
         Self(ty.name().into())
+    }
+}
+
+/// As messages show it.
+impl fmt::Display for Val<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Int(value) => write!(f, "{value}"),
+            Self::Uint(value) => write!(f, "{value}"),
+            Self::Double(value) => f.write_str(&crate::library::go_double(*value)),
+            Self::String(text) => f.write_str(text),
+            Self::Bytes(bytes) => write!(f, "{bytes:?}"),
+            Self::Timestamp(at) => write!(f, "{at}"),
+            Self::Duration(nanos) => write!(f, "{nanos}ns"),
+            Self::Type(ty) => f.write_str(ty.name()),
+            Self::Optional(Some(value)) => write!(f, "optional({value})"),
+            Self::Optional(None) => f.write_str("optional.none()"),
+            // What they hold may be large or private.
+            Self::List(_) | Self::Map(_) | Self::Opaque(_) | Self::Preserved(_) => {
+                f.write_str(self.type_name())
+            }
+        }
     }
 }

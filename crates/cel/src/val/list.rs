@@ -71,6 +71,30 @@ impl<'a> ListVal<'a> {
         }
     }
 
+    /// Whether it is of a document with a declared type.
+    pub(crate) const fn is_declared(&self) -> bool {
+        matches!(self.0, Repr::View(_, Some(_)))
+    }
+
+    /// Whether a value is among the items.
+    pub(crate) fn contains(&self, value: &Val<'a>) -> Result<bool, EvalError> {
+        let mut error = None;
+        for item in self.iter() {
+            // Items of a document compare themselves, and say if they cannot; others are just different.
+            match item
+                .and_then(|item| if self.is_declared() { item.equals(value) } else { value.equals(&item) })
+            {
+                Ok(true) => return Ok(true),
+                Ok(false) => {}
+                Err(why) => error = error.or(Some(why)),
+            }
+        }
+        match error {
+            Some(why) if self.is_declared() => Err(why),
+            _ => Ok(false),
+        }
+    }
+
     /// The items of the document, the type of each and what equality means, if it is a list of a document.
     pub(super) fn document(&self) -> Option<(&'a [Value], Option<&'a DeclType>, Option<&'a ListKind>)> {
         match &self.0 {

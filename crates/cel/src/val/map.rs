@@ -37,6 +37,9 @@ pub(crate) enum Key {
     Int(i64),
     /// Beyond what an `Int` holds.
     Large(u64),
+    /// A number that is not whole, by its bits.
+    Double(u64),
+    Null,
     String(Arc<str>),
 }
 
@@ -47,15 +50,16 @@ impl Key {
             Val::Bool(value) => Self::Bool(*value),
             Val::Int(value) => Self::Int(*value),
             Val::Uint(value) => i64::try_from(*value).map_or(Self::Large(*value), Self::Int),
-            Val::Double(value) if value.fract() == 0.0 => {
-                if *value >= -(2f64.powi(63)) && *value < 2f64.powi(63) {
-                    Self::Int(*value as i64)
-                } else if *value > 0.0 && *value < 2f64.powi(64) {
-                    Self::Large(*value as u64)
-                } else {
-                    return None;
-                }
+            Val::Double(value)
+                if value.fract() == 0.0 && *value >= -(2f64.powi(63)) && *value < 2f64.powi(63) =>
+            {
+                Self::Int(*value as i64)
             }
+            Val::Double(value) if value.fract() == 0.0 && *value > 0.0 && *value < 2f64.powi(64) => {
+                Self::Large(*value as u64)
+            }
+            Val::Double(value) => Self::Double(value.to_bits()),
+            Val::Null => Self::Null,
             Val::String(Text::Borrowed(text)) => Self::String((*text).into()),
             Val::String(Text::Shared(text)) => Self::String(Arc::clone(text)),
             _ => return None,
@@ -86,18 +90,42 @@ impl<'a> MapBuilder<'a> {
     /// # Errors
     /// When a value of this type cannot be a key.
     pub(crate) fn insert(&mut self, key: Val<'a>, value: Val<'a>) -> Result<bool, EvalError> {
-        let known = match &key {
-            Val::Double(_) => None,
-            key => Key::of(key),
-        };
-        let known =
-            known.ok_or_else(|| EvalError::new(format!("unsupported key type: {}", key.type_name())))?;
+        let known = Self::key(&key)?;
         if self.0.index.contains_key(&known) {
             return Ok(false);
         }
         self.0.index.insert(known, self.0.entries.len());
         self.0.entries.push((key, value));
         Ok(true)
+    }
+
+    /// Adds an entry, or replaces the one that has the key.
+    ///
+    /// # Errors
+    /// When a value of this type cannot be a key.
+    pub(crate) fn put(&mut self, key: Val<'a>, value: Val<'a>) -> Result<(), EvalError> {
+        let known = Self::key(&key)?;
+        match self.0.index.get(&known).and_then(|at| self.0.entries.get_mut(*at)) {
+            Some(entry) => *entry = (key, value),
+            None => {
+                self.0.index.insert(known, self.0.entries.len());
+                self.0.entries.push((key, value));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes out the entry of a key.
+    pub(crate) fn remove(&mut self, key: &Val<'a>) {
+        let Some(at) = Key::of(key).and_then(|key| self.0.index.remove(&key)) else { return };
+        if at < self.0.entries.len() {
+            self.0.entries.remove(at);
+        }
+        self.0.index.values_mut().filter(|place| **place > at).for_each(|place| *place -= 1);
+    }
+
+    fn key(key: &Val<'_>) -> Result<Key, EvalError> {
+        Key::of(key).ok_or_else(|| EvalError::new(format!("unsupported key type: {}", key.type_name())))
     }
 
     pub(crate) fn build(self) -> MapVal<'a> {
@@ -189,7 +217,7 @@ impl<'a> MapVal<'a> {
     }
 
     /// Whether it is of a document with a declared type.
-    pub(super) const fn is_declared(&self) -> bool {
+    pub(crate) const fn is_declared(&self) -> bool {
         matches!(self.0, Repr::Map(..) | Repr::Object(..))
     }
 

@@ -1,0 +1,449 @@
+//! The evaluator. Source: cel-go `interpreter/interpretable.go`, `interpreter/attributes.go`.
+
+use crate::cost::{LIST_COST, MAP_COST};
+use crate::error::EvalError;
+use crate::plan::{CallNode, Chain, CompareNode, EntryNode, FoldNode, ListNode, MemberNode, Node, Start};
+use crate::program::Activation;
+use crate::val::{Key, ListVal, MapBuilder, Val};
+
+type Outcome<'a> = Result<Val<'a>, EvalError>;
+
+/// One evaluation.
+pub(crate) struct Machine<'p, 'v, 'a> {
+    variables: &'v dyn Activation<'a>,
+    /// Arguments of the calls that are being evaluated.
+    stack: Vec<Val<'a>>,
+    /// Variables of the macros that are open.
+    locals: Vec<Slot<'p, 'a>>,
+    pub(crate) cost: u64,
+    limit: u64,
+}
+
+/// What a variable of a macro holds.
+enum Slot<'p, 'a> {
+    Value(Outcome<'a>),
+    /// To be evaluated when it is first read.
+    Pending(&'p Node),
+}
+
+impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
+    pub(crate) fn new(variables: &'v dyn Activation<'a>, limit: Option<u64>) -> Self {
+        Self { variables, stack: Vec::new(), locals: Vec::new(), cost: 0, limit: limit.unwrap_or(u64::MAX) }
+    }
+
+    fn charge(&mut self, cost: u64) -> Result<(), EvalError> {
+        self.cost = self.cost.saturating_add(cost);
+        if self.cost > self.limit { Err(EvalError::CostLimitExceeded) } else { Ok(()) }
+    }
+
+    pub(crate) fn eval(&mut self, node: &'p Node) -> Outcome<'a> {
+        match node {
+            Node::Const(value) => Ok(value.clone()),
+            Node::Chain(chain) => self.chain(chain, true),
+            Node::Choice(choice) => self.choice(choice),
+            Node::And(terms) => self.logic(terms, false),
+            Node::Or(terms) => self.logic(terms, true),
+            Node::Call(call) => self.call(call),
+            Node::Equal(compare) => self.compare(compare),
+            Node::Member(member) => self.member(member),
+            Node::Otherwise(sides, is_value) => self.otherwise(sides, *is_value),
+            Node::List(list) => self.list(list),
+            Node::Map(entries) => self.map(entries),
+            Node::Fold(fold) => self.fold(fold),
+            Node::Bind(bind) => {
+                let [init, result] = &**bind;
+                self.locals.push(Slot::Pending(init));
+                let value = self.eval(result);
+                self.locals.pop();
+                value
+            }
+            Node::Append(element, place, is_const) => self.append(element, *place, *is_const),
+        }
+    }
+
+    /// A node where a chain is not charged for itself: a branch of a choice, or an index.
+    fn eval_part(&mut self, node: &'p Node) -> Outcome<'a> {
+        match node {
+            Node::Chain(chain) => self.chain(chain, false),
+            node => self.eval(node),
+        }
+    }
+
+    fn local(&mut self, place: usize) -> Outcome<'a> {
+        match self.locals.get(place) {
+            Some(Slot::Value(value)) => value.clone(),
+            Some(Slot::Pending(node)) => {
+                let value = self.eval(node);
+                if let Some(slot) = self.locals.get_mut(place) {
+                    *slot = Slot::Value(value.clone());
+                }
+                value
+            }
+            None => Err(EvalError::new("no such attribute(s)")),
+        }
+    }
+
+    fn chain(&mut self, chain: &'p Chain, is_charged: bool) -> Outcome<'a> {
+        let start = match &chain.start {
+            Start::Local(place) => self.local(*place),
+            Start::Variable(name) => match self.variables.resolve(name) {
+                Some(value) => value,
+                None => Err(EvalError::new(format!("no such attribute(s): {name}"))),
+            },
+            Start::Node(node) => self.eval(node),
+        };
+        let value = start.and_then(|start| self.steps(chain, start));
+        if matches!(value, Err(EvalError::CostLimitExceeded)) {
+            return value;
+        }
+        if is_charged && !chain.is_test && !matches!(chain.start, Start::Node(Node::Choice(_))) {
+            self.charge(1)?;
+        }
+        value
+    }
+
+    fn steps(&mut self, chain: &'p Chain, start: Val<'a>) -> Outcome<'a> {
+        let (mut value, mut is_optional) = match start {
+            Val::Optional(None) => {
+                return Ok(if chain.is_test { Val::Bool(false) } else { Val::none() });
+            }
+            Val::Optional(Some(inner)) => ((*inner).clone(), true),
+            value => (value, false),
+        };
+        let last = chain.steps.len().wrapping_sub(1);
+        for (at, step) in chain.steps.iter().enumerate() {
+            let is_test = chain.is_test && at == last;
+            is_optional |= step.is_optional;
+            let key = match &step.key {
+                Node::Const(key) => Ok(key.clone()),
+                key => self.eval_part(key),
+            };
+            let found = key.and_then(|key| qualify(&value, &key, is_optional || is_test));
+            match found {
+                Ok(Some(part)) => {
+                    self.charge(1)?;
+                    if is_test {
+                        return Ok(Val::Bool(true));
+                    }
+                    value = part;
+                }
+                Ok(None) if is_test => {
+                    // Within an optional chain an answer that is missing is not charged.
+                    self.charge(u64::from(!is_optional || at == last))?;
+                    return Ok(Val::Bool(false));
+                }
+                Ok(None) => return Ok(Val::none()),
+                Err(why) => {
+                    if why != EvalError::CostLimitExceeded && !is_optional {
+                        self.charge(1)?;
+                    }
+                    return Err(why);
+                }
+            }
+        }
+        Ok(if is_optional { Val::some(value) } else { value })
+    }
+
+    fn choice(&mut self, choice: &'p [Node; 3]) -> Outcome<'a> {
+        let [condition, truthy, falsy] = choice;
+        match self.eval(condition)? {
+            Val::Bool(true) => self.eval_part(truthy),
+            Val::Bool(false) => self.eval_part(falsy),
+            _ => Err(EvalError::no_such_overload()),
+        }
+    }
+
+    /// `&&` or `||`: one side decides if it has the deciding value, whatever the other side is.
+    fn logic(&mut self, terms: &'p [Node; 2], decides: bool) -> Outcome<'a> {
+        let mut error = None;
+        for term in terms {
+            match self.eval(term) {
+                Ok(Val::Bool(value)) if value == decides => return Ok(Val::Bool(decides)),
+                Ok(Val::Bool(_)) => {}
+                Ok(_) => error = error.or(Some(EvalError::no_such_overload())),
+                Err(EvalError::CostLimitExceeded) => return Err(EvalError::CostLimitExceeded),
+                Err(why) => error = error.or(Some(why)),
+            }
+        }
+        error.map_or(Ok(Val::Bool(!decides)), Err)
+    }
+
+    /// Evaluates arguments onto the stack. All are evaluated if there are at most two, also after an error, since
+    /// upstream charges for them.
+    fn arguments(&mut self, args: &'p [Node]) -> Result<Option<EvalError>, EvalError> {
+        let mut error = None;
+        for arg in args {
+            match self.eval(arg) {
+                Ok(value) => self.stack.push(value),
+                Err(EvalError::CostLimitExceeded) => return Err(EvalError::CostLimitExceeded),
+                Err(why) => {
+                    error = error.or(Some(why));
+                    if args.len() > 2 {
+                        break;
+                    }
+                    self.stack.push(Val::Null);
+                }
+            }
+        }
+        Ok(error)
+    }
+
+    fn call(&mut self, call: &'p CallNode) -> Outcome<'a> {
+        let base = self.stack.len();
+        let outcome = self.call_above(call, base);
+        self.stack.truncate(base);
+        outcome
+    }
+
+    fn call_above(&mut self, call: &'p CallNode, base: usize) -> Outcome<'a> {
+        let error = self.arguments(&call.args)?;
+        let args = self.stack.get(base..).unwrap_or_default();
+        if error.is_some() && call.args.len() > 2 {
+            return error.map_or_else(|| Err(EvalError::no_such_overload()), Err);
+        }
+        let result = match error {
+            // Only one function looks at errors.
+            Some(_) if &*call.name == crate::ast::operators::NOT_STRICTLY_FALSE => Ok(Val::Bool(true)),
+            Some(why) => Err(why),
+            None => match &call.pattern {
+                Some(pattern) => crate::library::regex::with_pattern(&call.name, pattern, args),
+                None => (call.func)(args),
+            },
+        };
+        let cost = call.cost.charge(args, result.as_ref().ok());
+        let result = result.map_err(|why| named(why, &call.name, args));
+        self.charge(cost)?;
+        result
+    }
+
+    fn compare(&mut self, compare: &'p CompareNode) -> Outcome<'a> {
+        let base = self.stack.len();
+        let outcome = self.compare_above(compare, base);
+        self.stack.truncate(base);
+        outcome
+    }
+
+    fn compare_above(&mut self, compare: &'p CompareNode, base: usize) -> Outcome<'a> {
+        let error = self.arguments(&compare.sides)?;
+        let args = self.stack.get(base..).unwrap_or_default();
+        let result = match (error, args) {
+            (Some(why), _) => Err(why),
+            (None, [a, b]) => match a.equals(b) {
+                Ok(equal) => Ok(Val::Bool(equal != compare.negated)),
+                // What cannot be compared is not equal.
+                Err(_) if compare.negated => Ok(Val::Bool(true)),
+                Err(why) => Err(why),
+            },
+            _ => Err(EvalError::no_such_overload()),
+        };
+        let cost = compare.cost.charge(args, result.as_ref().ok());
+        self.charge(cost)?;
+        result
+    }
+
+    fn member(&mut self, member: &'p MemberNode) -> Outcome<'a> {
+        let value = self.eval(&member.value)?;
+        Ok(Val::Bool(Key::of(&value).is_some_and(|key| member.set.contains(&key))))
+    }
+
+    fn otherwise(&mut self, sides: &'p [Node; 2], is_value: bool) -> Outcome<'a> {
+        let [first, second] = sides;
+        match self.eval(first)? {
+            Val::Optional(Some(value)) if is_value => Ok((*value).clone()),
+            Val::Optional(Some(value)) => Ok(Val::Optional(Some(value))),
+            Val::Optional(None) => self.eval(second),
+            _ => Err(EvalError::no_such_overload()),
+        }
+    }
+
+    fn list(&mut self, list: &'p ListNode) -> Outcome<'a> {
+        let mut items = Vec::with_capacity(list.elements.len());
+        let mut error = None;
+        for (element, is_optional) in &list.elements {
+            match self.eval(element) {
+                Ok(Val::Optional(value)) if *is_optional => items.extend(value.map(|value| (*value).clone())),
+                Ok(value) if *is_optional => {
+                    let value = value.to_string();
+                    let message =
+                        format!("cannot initialize optional list element from non-optional value {value}");
+                    error = Some(EvalError::new(message));
+                    break;
+                }
+                Ok(value) => items.push(value),
+                Err(why) => {
+                    error = Some(why);
+                    break;
+                }
+            }
+        }
+        if matches!(error, Some(EvalError::CostLimitExceeded)) {
+            return Err(EvalError::CostLimitExceeded);
+        }
+        self.charge(LIST_COST)?;
+        error.map_or_else(|| Ok(Val::list(items)), Err)
+    }
+
+    fn map(&mut self, entries: &'p [EntryNode]) -> Outcome<'a> {
+        let mut builder = MapBuilder::default();
+        let mut outcome = Ok(());
+        for entry in entries {
+            outcome = self.entry(entry, &mut builder);
+            match &outcome {
+                Ok(()) => {}
+                Err(EvalError::CostLimitExceeded) => return Err(EvalError::CostLimitExceeded),
+                Err(_) => break,
+            }
+        }
+        self.charge(MAP_COST)?;
+        outcome.map(|()| Val::Map(builder.build()))
+    }
+
+    fn entry(&mut self, entry: &'p EntryNode, builder: &mut MapBuilder<'a>) -> Result<(), EvalError> {
+        let key = self.eval(&entry.key)?;
+        let value = self.eval(&entry.value)?;
+        match value {
+            Val::Optional(Some(value)) if entry.is_optional => builder.put(key, (*value).clone()),
+            Val::Optional(None) if entry.is_optional => {
+                builder.remove(&key);
+                Ok(())
+            }
+            value if entry.is_optional => Err(EvalError::new(format!(
+                "cannot initialize optional entry '{key}' from non-optional value {value}"
+            ))),
+            value => builder.put(key, value),
+        }
+    }
+
+    fn append(&mut self, element: &'p Node, place: usize, is_const: bool) -> Outcome<'a> {
+        self.charge(1)?;
+        let element = self.eval(element);
+        if matches!(element, Err(EvalError::CostLimitExceeded)) {
+            return element;
+        }
+        // Of the list that is made for the element, and of the addition.
+        self.charge(if is_const { 1 } else { LIST_COST + 1 })?;
+        let list = self.local(place);
+        // Nobody else holds the accumulator while the step is evaluated, so that it need not be copied.
+        if let Some(slot) = self.locals.get_mut(place) {
+            *slot = Slot::Value(Ok(Val::Null));
+        }
+        match (list?, element?) {
+            (Val::List(list), element) => Ok(Val::List(list.push(element)?)),
+            _ => Err(EvalError::no_such_overload()),
+        }
+    }
+
+    fn fold(&mut self, fold: &'p FoldNode) -> Outcome<'a> {
+        let range = self.eval(&fold.range)?;
+        let base = self.locals.len();
+        self.locals.push(Slot::Pending(&fold.init));
+        let outcome = self.fold_over(fold, range, base);
+        self.locals.truncate(base);
+        outcome
+    }
+
+    fn fold_over(&mut self, fold: &'p FoldNode, range: Val<'a>, base: usize) -> Outcome<'a> {
+        match range {
+            Val::List(list) => {
+                for at in 0..list.len() {
+                    let item = list.get(at).unwrap_or(Ok(Val::Null));
+                    let goes_on = if fold.has_two {
+                        let index = Val::Int(i64::try_from(at).unwrap_or(i64::MAX));
+                        self.iterate(fold, base, Ok(index), Some(item))?
+                    } else {
+                        self.iterate(fold, base, item, None)?
+                    };
+                    if !goes_on {
+                        break;
+                    }
+                }
+            }
+            Val::Map(map) => {
+                for key in map.keys() {
+                    let value = if fold.has_two { map.find(&key) } else { None };
+                    if !self.iterate(fold, base, Ok(key), value)? {
+                        break;
+                    }
+                }
+            }
+            other => {
+                let name = other.type_name();
+                return Err(EvalError::new(format!("got '{name}', expected iterable type")));
+            }
+        }
+        self.locals.truncate(base + 1);
+        self.eval(&fold.result)
+    }
+
+    /// One turn of the loop; false if it ends here.
+    fn iterate(
+        &mut self,
+        fold: &'p FoldNode,
+        base: usize,
+        first: Outcome<'a>,
+        second: Option<Outcome<'a>>,
+    ) -> Result<bool, EvalError> {
+        self.locals.truncate(base + 1);
+        self.locals.push(Slot::Value(first));
+        if let Some(second) = second {
+            self.locals.push(Slot::Value(second));
+        }
+        if let Some(condition) = &fold.condition {
+            match self.eval(condition) {
+                Ok(Val::Bool(false)) => return Ok(false),
+                Err(EvalError::CostLimitExceeded) => return Err(EvalError::CostLimitExceeded),
+                // Anything else goes on.
+                _ => {}
+            }
+        }
+        let step = self.eval(&fold.step);
+        if matches!(step, Err(EvalError::CostLimitExceeded)) {
+            return Err(EvalError::CostLimitExceeded);
+        }
+        if let Some(slot) = self.locals.get_mut(base) {
+            *slot = Slot::Value(step);
+        }
+        Ok(true)
+    }
+}
+
+/// Says which function has no overload for these arguments.
+fn named(why: EvalError, name: &str, args: &[Val<'_>]) -> EvalError {
+    if why != EvalError::no_such_overload() || name.starts_with(['_', '!', '-', '@']) {
+        return why;
+    }
+    let types: Vec<&str> = args.iter().map(Val::type_name).collect();
+    EvalError::new(format!("no such overload: {name}({})", types.join(", ")))
+}
+
+/// A part of a value. `None` if it is not there and that is no error.
+fn qualify<'a>(value: &Val<'a>, key: &Val<'a>, may_miss: bool) -> Result<Option<Val<'a>>, EvalError> {
+    match value {
+        Val::Map(map) => match map.find(key) {
+            Some(found) => found.map(Some),
+            None if may_miss => Ok(None),
+            None => Err(EvalError::new(format!("no such key: {key}"))),
+        },
+        Val::List(list) => item(list, key, may_miss),
+        _ if may_miss => Ok(None),
+        _ => Err(EvalError::new(format!("no such key: {key}"))),
+    }
+}
+
+fn item<'a>(list: &ListVal<'a>, key: &Val<'a>, may_miss: bool) -> Result<Option<Val<'a>>, EvalError> {
+    let index = match (key, Key::of(key)) {
+        (Val::Int(_) | Val::Uint(_) | Val::Double(_), Some(Key::Int(index))) => index,
+        (Val::Uint(_) | Val::Double(_), _) => {
+            return Err(EvalError::new(format!("unsupported index value {key} in list")));
+        }
+        _ => {
+            let name = key.type_name();
+            return Err(EvalError::new(format!("unsupported index type '{name}' in list")));
+        }
+    };
+    match usize::try_from(index).ok().and_then(|index| list.get(index)) {
+        Some(found) => found.map(Some),
+        None if may_miss => Ok(None),
+        None => Err(EvalError::new(format!("index out of bounds: {key}"))),
+    }
+}

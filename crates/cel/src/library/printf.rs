@@ -1,0 +1,265 @@
+//! `string.format(list)`. Source: cel-go `ext/formatting.go` (of version 2 of the strings library).
+
+use super::{Outcome, convert, no_such_overload};
+use crate::error::EvalError;
+use crate::val::{MapVal, Val};
+
+/// Digits after the point when nothing else is said.
+const PRECISION: usize = 6;
+/// Digits after the point at most: Go would write zeros for ever.
+const MAX_PRECISION: usize = 1_000;
+/// Deepest nesting of lists and maps that is written.
+const MAX_DEPTH: usize = 200;
+
+fn wrong<T>(why: &str) -> Result<T, EvalError> {
+    Err(EvalError::new(why))
+}
+
+fn formatting<T>(why: &str) -> Result<T, EvalError> {
+    Err(EvalError::new(format!("error during formatting: {why}")))
+}
+
+pub(super) fn format<'a>(args: &[Val<'a>]) -> Outcome<'a> {
+    let [Val::String(template), Val::List(list)] = args else { return no_such_overload() };
+    let mut out = String::with_capacity(template.len() * 2);
+    let mut rest: &str = template;
+    let mut next = 0;
+    while let Some(at) = rest.find('%') {
+        out.push_str(rest.get(..at).unwrap_or_default());
+        let clause = rest.get(at + 1..).unwrap_or_default();
+        if let Some(after) = clause.strip_prefix('%') {
+            out.push('%');
+            rest = after;
+            continue;
+        }
+        let Some(arg) = list.get(next) else { return wrong(&format!("index {next} out of range")) };
+        let arg = arg?;
+        next += 1;
+        if clause.is_empty() {
+            return wrong("unexpected end of string");
+        }
+        let (precision, clause) = precision(clause)?;
+        let kind = clause.chars().next().unwrap_or_default();
+        write(&mut out, kind, precision, &arg)?;
+        rest = clause.get(kind.len_utf8()..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    Ok(Val::text(out))
+}
+
+/// `.3` before a letter.
+fn precision(clause: &str) -> Result<(Option<usize>, &str), EvalError> {
+    let Some(after) = clause.strip_prefix('.') else { return Ok((None, clause)) };
+    const PREFIX: &str = "could not parse formatting clause: error while parsing precision: ";
+    let length = after.bytes().take_while(u8::is_ascii_digit).count();
+    let (digits, rest) = after.split_at_checked(length).unwrap_or((after, ""));
+    if rest.is_empty() {
+        return wrong(&format!("{PREFIX}could not find end of precision specifier"));
+    }
+    match digits.parse::<usize>() {
+        Ok(precision) if precision <= MAX_PRECISION => Ok((Some(precision), rest)),
+        Ok(precision) => {
+            let why = format!("precision {precision} exceeds maximum allowed precision {MAX_PRECISION}");
+            wrong(&format!("{PREFIX}{why}"))
+        }
+        Err(_) => {
+            let why = format!("strconv.Atoi: parsing {digits:?}: invalid syntax");
+            wrong(&format!("{PREFIX}error while converting precision to integer: {why}"))
+        }
+    }
+}
+
+fn write(out: &mut String, kind: char, precision: Option<usize>, arg: &Val<'_>) -> Result<(), EvalError> {
+    let name = arg.type_name();
+    match kind {
+        's' => match string(arg, MAX_DEPTH) {
+            Ok(text) => out.push_str(&text),
+            Err(why) => return formatting(&why),
+        },
+        'd' => match arg {
+            Val::Int(value) => out.push_str(&value.to_string()),
+            Val::Uint(value) => out.push_str(&value.to_string()),
+            _ => {
+                return formatting(&format!("decimal clause can only be used on integers, was given {name}"));
+            }
+        },
+        'f' => match double(arg) {
+            Some(value) => out.push_str(&fixed(value, precision.unwrap_or(PRECISION))),
+            None => {
+                return formatting(&format!(
+                    "fixed-point clause can only be used on doubles, was given {name}"
+                ));
+            }
+        },
+        'e' => match double(arg) {
+            Some(value) => out.push_str(&scientific(value, precision.unwrap_or(PRECISION))),
+            None => {
+                return formatting(&format!(
+                    "scientific clause can only be used on doubles, was given {name}"
+                ));
+            }
+        },
+        'b' => match arg {
+            Val::Int(value) => out.push_str(&based(*value < 0, &format!("{:b}", value.unsigned_abs()))),
+            Val::Uint(value) => out.push_str(&format!("{value:b}")),
+            Val::Bool(value) => out.push(if *value { '1' } else { '0' }),
+            _ => {
+                let why = format!("only integers and bools can be formatted as binary, was given {name}");
+                return formatting(&why);
+            }
+        },
+        'x' | 'X' => match hex(arg) {
+            Some(text) if kind == 'X' => out.push_str(&text.to_uppercase()),
+            Some(text) => out.push_str(&text),
+            None => {
+                return formatting(&format!(
+                    "only integers, byte buffers, and strings can be formatted as hex, was given {name}"
+                ));
+            }
+        },
+        'o' => match arg {
+            Val::Int(value) => out.push_str(&based(*value < 0, &format!("{:o}", value.unsigned_abs()))),
+            Val::Uint(value) => out.push_str(&format!("{value:o}")),
+            _ => return formatting(&format!("octal clause can only be used on integers, was given {name}")),
+        },
+        other => {
+            let why =
+                format!("could not parse formatting clause: unrecognized formatting clause \"{other}\"");
+            return wrong(&why);
+        }
+    }
+    Ok(())
+}
+
+fn based(is_negative: bool, digits: &str) -> String {
+    format!("{}{digits}", if is_negative { "-" } else { "" })
+}
+
+fn hex(arg: &Val<'_>) -> Option<String> {
+    let bytes = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect();
+    Some(match arg {
+        Val::Int(value) => based(*value < 0, &format!("{:x}", value.unsigned_abs())),
+        Val::Uint(value) => format!("{value:x}"),
+        Val::String(text) => bytes(text.as_bytes()),
+        Val::Bytes(value) => bytes(value),
+        _ => return None,
+    })
+}
+
+fn double(arg: &Val<'_>) -> Option<f64> {
+    match arg {
+        Val::Double(value) => Some(*value),
+        Val::String(text) => match &**text {
+            "NaN" => Some(f64::NAN),
+            "Infinity" => Some(f64::INFINITY),
+            "-Infinity" => Some(f64::NEG_INFINITY),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// What is not finite, in the way of the English locale.
+fn not_finite(value: f64) -> Option<&'static str> {
+    if value.is_nan() {
+        return Some("NaN");
+    }
+    value.is_infinite().then_some(if value > 0.0 { "∞" } else { "-∞" })
+}
+
+/// With a comma between every three digits before the point.
+fn fixed(value: f64, precision: usize) -> String {
+    if let Some(text) = not_finite(value) {
+        return text.to_owned();
+    }
+    let plain = format!("{value:.precision$}");
+    let (sign, digits) = plain.strip_prefix('-').map_or(("", plain.as_str()), |digits| ("-", digits));
+    let (whole, fraction) = digits.split_once('.').map_or((digits, None), |(whole, f)| (whole, Some(f)));
+    let mut out = sign.to_owned();
+    for (at, c) in whole.chars().enumerate() {
+        if at > 0 && (whole.len() - at) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    if let Some(fraction) = fraction {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    out
+}
+
+/// With a power of ten written out, as the English locale has it.
+fn scientific(value: f64, precision: usize) -> String {
+    if let Some(text) = not_finite(value) {
+        return text.to_owned();
+    }
+    let plain = format!("{value:.precision$e}");
+    let (mantissa, exponent) = plain.split_once('e').unwrap_or((&plain, "0"));
+    let (sign, digits) = exponent.strip_prefix('-').map_or(("", exponent), |digits| ("⁻", digits));
+    const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let raised: String = format!("{digits:0>2}")
+        .bytes()
+        .map(|b| RAISED.get(usize::from(b.wrapping_sub(b'0'))).copied().unwrap_or_default())
+        .collect();
+    format!("{mantissa}\u{202f}×\u{202f}10{sign}{raised}")
+}
+
+fn string(arg: &Val<'_>, depth: usize) -> Result<String, String> {
+    Ok(match arg {
+        Val::List(_) | Val::Map(_) => return nested(arg, depth),
+        Val::Null => "null".to_owned(),
+        Val::Type(ty) => ty.name().to_owned(),
+        Val::Bytes(bytes) => String::from_utf8(bytes.to_vec()).map_err(
+            |_| "could not convert argument \"invalid UTF-8 in bytes, cannot convert to string\" to string",
+        )?,
+        value => match convert::text(value) {
+            Some(text) => text,
+            None => {
+                return Err(format!(
+                    "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, \
+                     durations, and timestamps, was given {}",
+                    value.type_name()
+                ));
+            }
+        },
+    })
+}
+
+/// A value within a list or map: as it would be written in an expression.
+fn nested(arg: &Val<'_>, depth: usize) -> Result<String, String> {
+    let depth = depth.checked_sub(1).ok_or("value is nested too deeply")?;
+    Ok(match arg {
+        Val::List(list) => {
+            let mut items = Vec::with_capacity(list.len());
+            for item in list.iter() {
+                items.push(nested(&item.map_err(|why| why.to_string())?, depth)?);
+            }
+            format!("[{}]", items.join(", "))
+        }
+        Val::Map(map) => entries(map, depth)?,
+        Val::String(text) => format!("{:?}", &**text),
+        Val::Bytes(_) => format!("b{:?}", string(arg, depth)?),
+        Val::Timestamp(at) => format!("timestamp(\"{at}\")"),
+        Val::Duration(span) => format!("duration(\"{}s\")", convert::seconds(*span)),
+        Val::Double(value) if value.is_finite() => format!("{value:.PRECISION$}"),
+        Val::Double(value) => format!("{:?}", convert::go_double(*value)),
+        Val::Int(_) | Val::Uint(_) | Val::Bool(_) | Val::Null | Val::Type(_) => string(arg, depth)?,
+        other => return Err(format!("no formatting function for {}", other.type_name())),
+    })
+}
+
+fn entries(map: &MapVal<'_>, depth: usize) -> Result<String, String> {
+    let mut pairs = Vec::with_capacity(map.len());
+    for key in map.keys() {
+        let shown = match &key {
+            Val::String(_) | Val::Bool(_) | Val::Int(_) | Val::Uint(_) => nested(&key, depth)?,
+            other => return Err(format!("no formatting function for map key of type {}", other.type_name())),
+        };
+        let value = map.find(&key).unwrap_or(Ok(Val::Null)).map_err(|why| why.to_string())?;
+        pairs.push((shown, nested(&value, depth)?));
+    }
+    pairs.sort_by(|a, b| a.0.cmp(&b.0));
+    let pairs: Vec<String> = pairs.into_iter().map(|(key, value)| format!("{key}:{value}")).collect();
+    Ok(format!("{{{}}}", pairs.join(", ")))
+}
