@@ -155,7 +155,7 @@ impl Checker<'_> {
                     if list.optional.contains(&at) {
                         ty = self.unwrap_optional(element.id, ty);
                     }
-                    items = Some(self.join(element.id, items, ty));
+                    items = Some(self.join(items, ty));
                 }
                 let items = items.unwrap_or_else(|| self.bindings.fresh());
                 self.set(id, Type::list(items));
@@ -165,13 +165,13 @@ impl Checker<'_> {
                 for entry in entries {
                     self.check(&mut entry.key);
                     let key = self.ty(entry.key.id);
-                    keys = Some(self.join(entry.key.id, keys, key));
+                    keys = Some(self.join(keys, key));
                     self.check(&mut entry.value);
                     let mut value = self.ty(entry.value.id);
                     if entry.is_optional {
                         value = self.unwrap_optional(entry.value.id, value);
                     }
-                    values = Some(self.join(entry.value.id, values, value));
+                    values = Some(self.join(values, value));
                 }
                 let keys = keys.unwrap_or_else(|| self.bindings.fresh());
                 let values = values.unwrap_or_else(|| self.bindings.fresh());
@@ -195,13 +195,13 @@ impl Checker<'_> {
     }
 
     /// The type that elements of a list have in common.
-    fn join(&mut self, id: Id, previous: Option<Type>, current: Type) -> Type {
+    fn join(&mut self, previous: Option<Type>, current: Type) -> Type {
         let Some(previous) = previous else { return current };
         if self.bindings.assignable(&previous, &current) {
             return most_general(&previous, &current).clone();
         }
-        self.mismatch(id, &previous, &current);
-        Type::Error
+        // What may not be mixed is said afterwards: it may in the arguments of `format`.
+        Type::Dyn
     }
 
     fn ident(&mut self, expr: &mut Expr) {

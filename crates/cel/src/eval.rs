@@ -73,10 +73,14 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
         match self.locals.get(place) {
             Some(Slot::Value(value)) => value.clone(),
             Some(Slot::Pending(node)) => {
+                let node = *node;
+                // Where the value was planned, only the variables before it were there.
+                let mut later = self.locals.split_off(place);
                 let value = self.eval(node);
-                if let Some(slot) = self.locals.get_mut(place) {
+                if let Some(slot) = later.first_mut() {
                     *slot = Slot::Value(value.clone());
                 }
+                self.locals.append(&mut later);
                 value
             }
             None => Err(EvalError::new("no such attribute(s)")),
@@ -336,7 +340,10 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
     fn fold(&mut self, fold: &'p FoldNode) -> Outcome<'a> {
         let range = self.eval(&fold.range)?;
         let base = self.locals.len();
-        self.locals.push(Slot::Pending(&fold.init));
+        self.locals.push(match &fold.init {
+            Node::Const(value) => Slot::Value(Ok(value.clone())),
+            init => Slot::Pending(init),
+        });
         let outcome = self.fold_over(fold, range, base);
         self.locals.truncate(base);
         outcome

@@ -4,7 +4,7 @@
 //! variables by [`DeclType`] and compiles an expression into a [`Program`], which is immutable and may be evaluated by
 //! many threads at once. Documents are not copied: a [`Val`] borrows the document and reads it with its declared type.
 //!
-//! ```no_run
+//! ```
 //! use pilothouse_cel::{DeclType, Env, Val};
 //! use pilothouse_value::json;
 //!

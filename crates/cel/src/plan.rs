@@ -228,7 +228,8 @@ impl<'c> Planner<'c> {
     }
 
     fn function(&self, name: &str, overload: &str, args: Vec<Node>) -> Result<Node, EvalError> {
-        let func = calls::lookup(name).ok_or_else(|| EvalError::new(format!("no such overload: {name}")))?;
+        let func = calls::lookup(name, overload)
+            .ok_or_else(|| EvalError::new(format!("no such overload: {name}")))?;
         match (name, args.as_slice()) {
             // Conversions of constants are done once.
             (

@@ -44,6 +44,11 @@ impl Timestamp {
         is_valid.then_some(Self { seconds, nanos, offset: 0 })
     }
 
+    /// Whether this is the first point that there is.
+    pub(crate) const fn is_zero(self) -> bool {
+        self.seconds == MIN_SECONDS && self.nanos == 0
+    }
+
     /// Seconds since 1970.
     pub const fn unix_seconds(self) -> i64 {
         self.seconds

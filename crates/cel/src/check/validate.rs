@@ -10,7 +10,7 @@ use crate::types::Type;
 
 /// Reports all that is wrong.
 pub(super) fn validate(checked: &Checked, offsets: &[u32], issues: &mut Issues) {
-    let mut validator = Validator { checked, offsets, issues };
+    let mut validator = Validator { checked, offsets, issues, formats: 0 };
     validator.visit(&checked.root);
 }
 
@@ -18,6 +18,8 @@ struct Validator<'c> {
     checked: &'c Checked,
     offsets: &'c [u32],
     issues: &'c mut Issues,
+    /// Calls of `format` that are open: within them, types may be mixed.
+    formats: usize,
 }
 
 impl Validator<'_> {
@@ -31,14 +33,21 @@ impl Validator<'_> {
             Kind::Select(select) => self.visit(&select.operand),
             Kind::Call(call) => {
                 self.call(call);
+                let is_format = usize::from(&*call.function == "format");
+                self.formats += is_format;
                 call.target.iter().chain(&call.args).for_each(|expr| self.visit(expr));
+                self.formats -= is_format;
             }
             Kind::List(list) => {
-                self.list(list);
+                if self.formats == 0 {
+                    self.list(list);
+                }
                 list.elements.iter().for_each(|expr| self.visit(expr));
             }
             Kind::Map(entries) => {
-                self.map(entries);
+                if self.formats == 0 {
+                    self.map(entries);
+                }
                 for entry in entries {
                     self.visit(&entry.key);
                     self.visit(&entry.value);

@@ -9,9 +9,13 @@ use crate::val::Val;
 /// A function: its arguments, of a member the target first, to its result.
 pub(crate) type Func = for<'a> fn(&[Val<'a>]) -> Outcome<'a>;
 
-/// The function of this name. One function serves all overloads.
-pub(crate) fn lookup(name: &str) -> Option<Func> {
+/// The function of this name. One function serves all overloads, but for the sum of nothing: that depends on the type,
+/// if the checker knows it.
+pub(crate) fn lookup(name: &str, overload: &str) -> Option<Func> {
     Some(match name {
+        "sum" if overload == "list_uint_sum_uint" => lists::sum_uint,
+        "sum" if overload == "list_double_sum_double" => lists::sum_double,
+        "sum" if overload == "list_duration_sum_duration" => lists::sum_duration,
         "!_" => operators::not,
         "-_" => operators::negate,
         "_+_" => operators::add,

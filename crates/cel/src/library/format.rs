@@ -55,16 +55,16 @@ const FORMATS: [Format; 13] = [
     Format { name: "uri", size: 1103, problems: |text| url::problem(text).into_iter().collect() },
     Format {
         name: "uuid",
-        size: 75,
+        size: 70,
         problems: |text| unless(is_uuid(text), "does not match the UUID format"),
     },
     Format { name: "byte", size: 84, problems: |text| unless(is_base64(text), "invalid base64") },
     Format {
         name: "date",
-        size: 79,
+        size: 71,
         problems: |text| unless(time::parse_date(text).is_ok(), "invalid date"),
     },
-    Format { name: "datetime", size: 79, problems: |text| unless(is_date_time(text), "invalid datetime") },
+    Format { name: "datetime", size: 71, problems: |text| unless(is_date_time(text), "invalid datetime") },
 ];
 
 /// A name that is a prefix may end in a dash: something follows it.

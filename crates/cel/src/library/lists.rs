@@ -146,8 +146,11 @@ pub(super) fn is_sorted<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     Ok(Val::Bool(true))
 }
 
-pub(super) fn sum<'a>(args: &[Val<'a>]) -> Outcome<'a> {
+fn sum_from<'a>(args: &[Val<'a>], zero: Val<'a>) -> Outcome<'a> {
     let [Val::List(list)] = args else { return no_such_overload() };
+    if list.is_empty() {
+        return Ok(zero);
+    }
     let mut total: Option<Val<'a>> = None;
     for item in list.iter() {
         let item = item?;
@@ -156,7 +159,23 @@ pub(super) fn sum<'a>(args: &[Val<'a>]) -> Outcome<'a> {
             Some(total) => plus(total, &item)?,
         });
     }
-    Ok(total.unwrap_or(Val::Int(0)))
+    Ok(total.unwrap_or(zero))
+}
+
+pub(super) fn sum<'a>(args: &[Val<'a>]) -> Outcome<'a> {
+    sum_from(args, Val::Int(0))
+}
+
+pub(super) fn sum_uint<'a>(args: &[Val<'a>]) -> Outcome<'a> {
+    sum_from(args, Val::Uint(0))
+}
+
+pub(super) fn sum_double<'a>(args: &[Val<'a>]) -> Outcome<'a> {
+    sum_from(args, Val::Double(0.0))
+}
+
+pub(super) fn sum_duration<'a>(args: &[Val<'a>]) -> Outcome<'a> {
+    sum_from(args, Val::Duration(0))
 }
 
 fn extreme<'a>(args: &[Val<'a>], name: &str, better: Ordering) -> Outcome<'a> {

@@ -14,6 +14,8 @@ pub(super) fn of_non_zero<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     let is_zero = match value {
         Val::Null | Val::Bool(false) | Val::Int(0) | Val::Uint(0) | Val::Duration(0) => true,
         Val::Double(value) => *value == 0.0,
+        // Go's zero time is the first second of the year 1.
+        Val::Timestamp(at) => at.is_zero(),
         Val::String(text) => text.is_empty(),
         Val::Bytes(bytes) => bytes.is_empty(),
         // What comes from a document is never zero to upstream: it does not tell.
