@@ -33,6 +33,8 @@ mod scale;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod truth;
+#[cfg(test)]
 mod update;
 #[cfg(test)]
 mod watch;

@@ -14,7 +14,7 @@ fn recorded(project: &str) -> Value {
     parse::json(&std::fs::read(folder.join(format!("{project}.json"))).unwrap()).unwrap().value
 }
 
-fn corpus() -> PathBuf {
+pub(crate) fn corpus() -> PathBuf {
     let path = std::env::var_os("PILOTHOUSE_CORPUS")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"), PathBuf::from);
     assert!(

@@ -1,0 +1,213 @@
+"""A conversation with a server: each call is recorded as one step, answers normalised (see README.md)."""
+import copy
+import datetime
+import json
+import os
+import re
+import time
+
+import yaml
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+VERSIONS = re.compile(r"((?:resource version|resourceVersion|current)[a-z ]*: ?)\d+(?: \(\d+\))?")
+RUN = re.compile(r"(.)\1{999,}")
+REPEAT = re.compile(r"\$\{(.)\*(\d+)\}")
+AGE = re.compile(r"^\d+(ms|s|m\d*s?)$")
+
+
+class Topic:
+    def __init__(self, server, corpus):
+        self.server, self.corpus, self.steps = server, corpus, []
+        self.saved = {}
+        self.names = {"uid": {}, "rv": {}}
+
+    # --- asking
+
+    def get(self, path, **more):
+        return self.call("GET", path, **more)
+
+    def post(self, path, body, **more):
+        return self.call("POST", path, body, **more)
+
+    def put(self, path, body, **more):
+        return self.call("PUT", path, body, **more)
+
+    def delete(self, path, body=None, **more):
+        return self.call("DELETE", path, body, **more)
+
+    def merge(self, path, body, **more):
+        return self.call("PATCH", path, body, type="application/merge-patch+json", **more)
+
+    def json_patch(self, path, body, **more):
+        return self.call("PATCH", path, body, type="application/json-patch+json", **more)
+
+    def strategic(self, path, body, **more):
+        return self.call("PATCH", path, body, type="application/strategic-merge-patch+json", **more)
+
+    def apply(self, path, body, manager="applier", force=None, **more):
+        query = f"fieldManager={manager}" + ("" if force is None else f"&force={str(force).lower()}")
+        return self.call("PATCH", path + ("&" if "?" in path else "?") + query, body, type="application/apply-patch+yaml", **more)
+
+    def call(self, method, path, body=None, type=None, accept=None, headers=None, save=None, keep=None, user=None, groups=()):
+        """body: a document, text, or {"file": path in the corpus}; ${x} in a path or body is what `save` kept as x, ${x*9} is xxxxxxxxx.
+        keep: the members of the answer that are written down (default: all). save: {x: "path.in.answer"}."""
+        step = {"do": f"{method} {path}"}
+        sent = dict(headers or {})
+        if type:
+            sent["Content-Type"] = type
+        if accept:
+            sent["Accept"] = accept
+        if user:
+            sent["Impersonate-User"] = user
+        if groups:
+            sent["Impersonate-Group"] = ",".join(groups)
+        if sent:
+            step["headers"] = sent
+        data = None
+        if isinstance(body, dict) and set(body) == {"file"}:
+            with open(os.path.join(self.corpus, body["file"]), "rb") as f:
+                data = f.read()
+        elif isinstance(body, str):
+            data = self.fill(body).encode()
+        elif body is not None:
+            data = self.fill(json.dumps(body)).encode()
+        if body is not None:
+            step["body"] = body
+        if save:
+            step["save"] = save
+        if keep:
+            step["keep"] = keep
+        wire = {"Accept": "application/json", "User-Agent": "recorder/1", **sent}
+        if data is not None:
+            wire.setdefault("Content-Type", "application/json")
+        if groups:  # a header that repeats
+            wire.pop("Impersonate-Group")
+        response = self.server.call(method, self.fill(path), data=data, headers=wire) if not groups else self.with_groups(
+            method, self.fill(path), data, wire, groups)
+        step["code"] = response.status_code
+        kind = response.headers.get("Content-Type", "")
+        if kind != "application/json":
+            step["type"] = kind
+        warnings = re.findall(r'299 - "((?:[^"\\]|\\.)*)"', response.headers.get("Warning", ""))
+        if warnings:
+            step["warnings"] = [self.text(re.sub(r"\\(.)", r"\1", w)) for w in warnings]
+        raw = None
+        if "json" in kind:
+            lines = [line for line in response.text.split("\n") if line.strip()]
+            try:
+                raw = json.loads(response.text)
+                answer = self.normal(raw)
+            except json.JSONDecodeError:
+                answer = [self.normal(json.loads(line)) for line in lines]
+            if keep and isinstance(answer, dict) and answer.get("kind") != "Status":
+                answer = {k: v for k, v in answer.items() if k in keep}
+            step["answer"] = answer
+        elif response.text:
+            step["answer"] = self.text(response.text)
+        for name, where in (save or {}).items():
+            value = raw
+            for part in where.split("."):
+                value = value[int(part)] if isinstance(value, list) else value[part]
+            self.saved[name] = str(value)
+        self.steps.append(step)
+        return raw
+
+    def with_groups(self, method, path, data, wire, groups):
+        import requests
+        # requests cannot repeat a header; one call with urllib3 can
+        import urllib3
+        pool = urllib3.PoolManager(cert_reqs="CERT_NONE", assert_hostname=False)
+        head = urllib3.HTTPHeaderDict(wire)
+        head.add("Authorization", "Bearer recorder")
+        for group in groups:
+            head.add("Impersonate-Group", group)
+        answer = pool.request(method, f"https://127.0.0.1:{self.server.port}{path}", body=data, headers=head, timeout=60)
+        response = requests.Response()
+        response.status_code, response._content = answer.status, answer.data
+        response.headers = requests.structures.CaseInsensitiveDict(answer.headers)
+        return response
+
+    def crd(self, body, keep=("status",), **more):
+        """Creates a CRD and waits, unrecorded, until it is served or refused."""
+        created = self.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body, keep=list(keep), **more)
+        if created.get("kind") == "CustomResourceDefinition":
+            self.wait_served(created["metadata"]["name"])
+        return created
+
+    def wait_served(self, name):
+        path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
+        deadline = time.time() + 30
+        while time.time() < deadline:
+            crd = self.server.call("GET", path).json()
+            conditions = {c["type"]: c["status"] for c in crd["status"].get("conditions") or []}
+            if conditions.get("NamesAccepted") == "False":
+                return
+            if conditions.get("Established") == "True" and all(
+                    self.server.call("GET", f"/apis/{crd['spec']['group']}/{v['name']}/{crd['spec']['names']['plural']}").status_code != 404
+                    for v in crd["spec"]["versions"] if v["served"]):
+                self.settle(1.2)
+                return
+            time.sleep(0.1)
+        raise SystemExit(f"{name} was not established in 30 s: {crd.get('status')}")
+
+    def settle(self, seconds=2):
+        """Gives the real server's controllers time; the replay does not need it."""
+        time.sleep(seconds)
+
+    # --- normalising
+
+    def fill(self, text):
+        text = REPEAT.sub(lambda m: m.group(1) * int(m.group(2)), text)
+        return re.sub(r"\$\{(\w+)\}", lambda m: self.saved[m.group(1)], text)
+
+    def symbol(self, kind, value):
+        known = self.names[kind]
+        return known.setdefault(value, f"{kind}-{len(known) + 1}")
+
+    def text(self, text):
+        text = RUN.sub(lambda m: "${%s*%d}" % (m.group(1), len(m.group(0))), text)
+        text = UUID.sub(lambda m: self.symbol("uid", m.group(0)), text)
+        text = TIME.sub(lambda m: "TIME" if near_now(m.group(0)) else m.group(0), text)
+        return VERSIONS.sub(r"\1N", text)
+
+    def normal(self, value, key=None, listed=False):
+        if isinstance(value, dict):
+            made = {}
+            generated = value.get("generateName") if isinstance(value.get("generateName"), str) else None
+            is_list = "items" in value and isinstance(value.get("metadata"), dict) and str(value.get("kind", "")).endswith("List")
+            is_table = value.get("kind") == "Table"
+            for k, v in sorted(value.items()):  # names are given in this order
+                if k == "resourceVersion" and isinstance(v, str) and v.isdigit():
+                    made[k] = "RV" if listed else self.symbol("rv", v)
+                elif k == "continue" and isinstance(v, str) and v:
+                    made[k] = "CONTINUE"
+                elif k == "name" and generated and isinstance(v, str) and v.startswith(generated):
+                    made[k] = generated + "XXXXX"
+                elif k in ("clusterIP",) and isinstance(v, str) and re.match(r"\d", v):
+                    made[k] = "IP"
+                elif k == "clusterIPs" and isinstance(v, list):
+                    made[k] = ["IP" if re.match(r"\d", str(x)) else x for x in v]
+                elif k in ("nodePort", "healthCheckNodePort") and isinstance(v, int) and v >= 30000:
+                    made[k] = 30000
+                else:
+                    made[k] = self.normal(v, k, listed=(is_list or is_table) and k == "metadata")
+            causes = (value.get("details") or {}).get("causes") if value.get("kind") == "Status" and isinstance(value.get("details"), dict) else None
+            if causes and len(causes) > 1:
+                # several causes come in the order of a Go map
+                made["details"]["causes"] = sorted(made["details"]["causes"], key=lambda c: json.dumps(c, sort_keys=True))
+                if made.get("reason") == "Invalid":
+                    made.pop("message")
+            return made
+        if isinstance(value, list):
+            return [self.normal(v, key) for v in value]
+        if isinstance(value, str):
+            if key == "cells" and AGE.match(value):
+                return "AGE"
+            return self.text(value)
+        return value
+
+
+def near_now(text):
+    when = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return abs((when - datetime.datetime.now(datetime.timezone.utc)).total_seconds()) < 2 * 86400

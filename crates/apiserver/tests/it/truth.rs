@@ -1,0 +1,214 @@
+//! Conversations recorded with a real kube-apiserver 1.37.2 (`conformance/truth`), held again with ours: the same
+//! requests, and the same answers after what cannot be equal twice is normalised on both sides.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use http::Request;
+use http_body_util::{BodyExt as _, Full};
+use pilothouse_apiserver::{LocalService, Server, User};
+use pilothouse_value::{Value, parse};
+use tower::ServiceExt as _;
+
+mod normal;
+
+use normal::{Names, Pairs};
+
+/// One test for each recorded topic: each has a server of its own, whose clock is held.
+macro_rules! topics {
+    ($($name:ident),* $(,)?) => {
+        $(
+            #[tokio::test(start_paused = true)]
+            async fn $name() {
+                replay(stringify!($name)).await;
+            }
+        )*
+
+        const TOPICS: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+
+topics!(create, delete, http, update);
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/recorded/truth")
+}
+
+#[test]
+fn every_recorded_topic_is_replayed() {
+    let mut found: Vec<String> = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    found.sort();
+    assert_eq!(found, TOPICS);
+}
+
+/// Holds the conversation and fails with every step whose answer differs.
+async fn replay(topic: &str) {
+    let bytes = std::fs::read(folder().join(format!("{topic}.json"))).unwrap();
+    let steps = parse::json(&bytes).unwrap().value;
+    let steps = steps.as_array().unwrap();
+    let server = Server::builder().require_service_accounts(false).start().unwrap();
+    let mut talk = Talk { service: server.service(User::admin()), saved: HashMap::new(), names: Names::default(), pairs: Pairs::default() };
+    let mut differences = Vec::new();
+    for (number, step) in steps.iter().enumerate() {
+        if let Err(difference) = talk.step(step).await {
+            differences.push(format!("step {number}: {}\n{difference}", step.str_at(&["do"]).unwrap()));
+        }
+    }
+    println!("{topic}: {} pairs, {} agree", steps.len(), steps.len() - differences.len());
+    assert!(differences.is_empty(), "{} of {} differ\n\n{}", differences.len(), steps.len(), differences.join("\n"));
+}
+
+/// What a conversation remembers.
+struct Talk {
+    service: LocalService,
+    saved: HashMap<String, String>,
+    names: Names,
+    pairs: Pairs,
+}
+
+impl Talk {
+    async fn step(&mut self, step: &Value) -> Result<(), String> {
+        let (method, path) = step.str_at(&["do"]).unwrap().split_once(' ').unwrap();
+        let mut request = Request::builder().method(method).uri(self.fill(path));
+        let mut headers = vec![("Accept", "application/json".to_owned()), ("User-Agent", "recorder/1".to_owned())];
+        let body = step.get("body").map(|body| self.body(body));
+        if body.is_some() {
+            headers.push(("Content-Type", "application/json".to_owned()));
+        }
+        for (name, value) in step.get("headers").and_then(Value::as_object).into_iter().flat_map(|map| map.iter()) {
+            headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+            for value in value.as_str().unwrap().split(if name == "Impersonate-Group" { ',' } else { '\n' }) {
+                headers.push((name, value.to_owned()));
+            }
+        }
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let request = request.body(Full::new(body.unwrap_or_default())).unwrap();
+        let (parts, body) = self.service.clone().oneshot(request).await.unwrap().into_parts();
+        let text = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
+
+        let mut said = Value::object();
+        said.set(&["code"], i64::from(parts.status.as_u16()));
+        let kind = parts.headers.get("content-type").map_or("", |kind| kind.to_str().unwrap());
+        if kind != "application/json" {
+            said.set(&["type"], kind);
+        }
+        let warnings = self.warnings(&parts.headers);
+        if !warnings.is_empty() {
+            said.set(&["warnings"], warnings);
+        }
+        let mut raw = Value::Null;
+        if kind.contains("json") {
+            let answer = match parse::json(text.as_bytes()) {
+                Ok(parsed) => {
+                    raw = parsed.value;
+                    self.names.normal(&raw)
+                }
+                Err(_) => {
+                    let lines = text.lines().filter(|line| !line.trim().is_empty());
+                    let events = lines.map(|line| parse::json(line.as_bytes()).map(|parsed| self.names.normal(&parsed.value)));
+                    Value::Array(events.collect::<Result<_, _>>().map_err(|error| format!("  not JSON: {error}: {text}"))?)
+                }
+            };
+            said.set(&["answer"], kept(answer, step));
+        } else if !text.is_empty() {
+            said.set(&["answer"], self.names.text(&text));
+        }
+        for (name, place) in step.get("save").and_then(Value::as_object).into_iter().flat_map(|map| map.iter()) {
+            let mut found = &raw;
+            for part in place.as_str().unwrap().split('.') {
+                let next = match part.parse::<usize>() {
+                    Ok(index) => found.as_array().and_then(|items| items.get(index)),
+                    Err(_) => found.get(part),
+                };
+                found = next.ok_or_else(|| format!("  nothing at {part} of {place} to remember: {raw}"))?;
+            }
+            self.saved.insert(name.to_owned(), found.as_str().map_or_else(|| found.to_json(), str::to_owned));
+        }
+        self.compare(step, &said)
+    }
+
+    fn compare(&mut self, step: &Value, said: &Value) -> Result<(), String> {
+        if step.get("unstable").is_some() {
+            let same = step.get("code") == said.get("code");
+            return if same { Ok(()) } else { Err(format!("  code: {:?}, not {:?}", said.get("code"), step.get("code"))) };
+        }
+        let mut differences = Vec::new();
+        for member in ["code", "type", "warnings", "answer"] {
+            self.differ(member, step.get(member), said.get(member), &mut differences);
+        }
+        if differences.is_empty() { Ok(()) } else { Err(differences.join("\n")) }
+    }
+
+    /// The places where two documents differ, in the order of their paths.
+    fn differ(&mut self, path: &str, expected: Option<&Value>, found: Option<&Value>, out: &mut Vec<String>) {
+        match (expected, found) {
+            (Some(Value::Object(a)), Some(Value::Object(b))) => {
+                let mut keys: Vec<&str> = a.keys().chain(b.keys()).collect();
+                keys.sort_unstable();
+                keys.dedup();
+                for key in keys {
+                    self.differ(&format!("{path}.{key}"), a.get(key), b.get(key), out);
+                }
+            }
+            (Some(Value::Array(a)), Some(Value::Array(b))) if a.len() == b.len() => {
+                for (index, (a, b)) in a.iter().zip(b).enumerate() {
+                    self.differ(&format!("{path}[{index}]"), Some(a), Some(b), out);
+                }
+            }
+            (Some(Value::String(a)), Some(Value::String(b))) if self.pairs.same(a, b) => {}
+            (a, b) if a == b => {}
+            (a, b) => {
+                let print = |v: Option<&Value>| v.map_or_else(|| "nothing".to_owned(), Value::to_json);
+                out.push(format!("  {path}\n    real: {}\n    ours: {}", print(a), print(b)));
+            }
+        }
+    }
+
+    fn warnings(&mut self, headers: &http::HeaderMap) -> Vec<Value> {
+        let texts = headers.get_all("warning").iter().filter_map(|header| {
+            let text = std::str::from_utf8(header.as_bytes()).ok()?.strip_prefix("299 - \"")?.strip_suffix('"')?;
+            Some(text.replace("\\\"", "\"").replace("\\\\", "\\"))
+        });
+        texts.map(|text| Value::from(self.names.text(&text))).collect()
+    }
+
+    fn body(&self, body: &Value) -> bytes::Bytes {
+        if let Some(file) = body.str_at(&["file"]) {
+            return std::fs::read(crate::recorded::corpus().join(file)).unwrap().into();
+        }
+        self.fill(&body.as_str().map_or_else(|| body.to_json(), str::to_owned)).into()
+    }
+
+    /// Puts what was saved in the place of `${name}`, and nine of x in the place of `${x*9}`.
+    fn fill(&self, text: &str) -> String {
+        let mut parts = text.split("${");
+        let mut filled = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (name, rest) = part.split_once('}').unwrap();
+            match name.split_once('*') {
+                Some((run, times)) => filled.push_str(&run.repeat(times.parse().unwrap())),
+                None => filled.push_str(&self.saved[name]),
+            }
+            filled.push_str(rest);
+        }
+        filled
+    }
+}
+
+fn kept(answer: Value, step: &Value) -> Value {
+    let Some(keep) = step.get("keep").and_then(Value::as_array) else { return answer };
+    if answer.str_at(&["kind"]) == Some("Status") {
+        return answer;
+    }
+    match answer {
+        Value::Object(map) => {
+            Value::Object(map.into_iter().filter(|(key, _)| keep.iter().any(|kept| kept.as_str() == Some(key))).collect())
+        }
+        other => other,
+    }
+}
