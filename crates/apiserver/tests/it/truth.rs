@@ -28,7 +28,7 @@ macro_rules! topics {
     };
 }
 
-topics!(create, delete, http, update);
+topics!(create, delete, http, list, update, watch);
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/recorded/truth")
@@ -138,7 +138,14 @@ impl Talk {
             return if same { Ok(()) } else { Err(format!("  code: {:?}, not {:?}", said.get("code"), step.get("code"))) };
         }
         let mut differences = Vec::new();
-        for member in ["code", "type", "warnings", "answer"] {
+        if step.get("code") != said.get("code") {
+            let brief = |answer: &Value| {
+                let text = answer.str_at(&["answer", "message"]).unwrap_or_default();
+                format!("{} {text}", answer.get("code").and_then(Value::as_i64).unwrap_or_default())
+            };
+            return Err(format!("  real: {}\n  ours: {}", brief(step), brief(said)));
+        }
+        for member in ["type", "warnings", "answer"] {
             self.differ(member, step.get(member), said.get(member), &mut differences);
         }
         if differences.is_empty() { Ok(()) } else { Err(differences.join("\n")) }
