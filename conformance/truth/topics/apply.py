@@ -40,7 +40,7 @@ def run(t):
     t.apply(CM + "/fresh", cm("fresh", meta={"resourceVersion": "5"}))
     t.apply(CM + "/fresh", {"apiVersion": "v1", "kind": "ConfigMap"})
     t.call("PATCH", CM + "/yaml?fieldManager=y", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: yaml}\ndata: {a: x}\n", type="application/apply-patch+yaml")
-    t.call("PATCH", CM + "/yaml?fieldManager=y&fieldValidation=Strict", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: yaml}\ndata: {a: x, a: y}\n", type="application/apply-patch+yaml")
+    t.call("PATCH", CM + "/yaml?fieldManager=y&fieldValidation=Strict", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: yaml}\ndata: {a: x, a: w}\n", type="application/apply-patch+yaml")
     t.call("PATCH", CM + "/yaml?fieldManager=y", "a: [}", type="application/apply-patch+yaml")
     t.call("PATCH", CM + "/yaml?fieldManager=y", "apiVersion: v1\nkind: ConfigMap\n---\nkind: x\n", type="application/apply-patch+yaml")
     # an object that nobody tracked

@@ -38,7 +38,7 @@ def run(t):
         t.post(CM + query, '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"s"},"data":{"a":"1","a":"2"}}')
         t.post(CM + query, '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"s","name":"t"},"data":{"a":"1"},"data":{"b":"2"}}')
         t.post(CM + query, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\ndata: {a: x, b: 'y', n: no}\n", type="application/yaml")
-        t.post(CM + query, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\ndata: {a: x, a: y}\nbad: 1\n", type="application/yaml")
+        t.post(CM + query, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\ndata: {a: x, a: w}\nbad: 1\n", type="application/yaml")
         t.post(CM + query, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\ndata: {a: [}\n", type="application/yaml")
         t.post("/apis/apps/v1/namespaces/default/deployments" + query, {
             "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"},

@@ -6,11 +6,11 @@ SVC = "/api/v1/namespaces/default/services"
 
 
 def run(t):
-    t.post(CM, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": {"l": "1"}}, "data": {"k": "1", "a/b": "slash", "t~d": "tilde"}}, save={"rv": "metadata.resourceVersion"})
+    t.post(CM, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": {"l": "1"}, "annotations": {"a/b": "slash"}}, "data": {"k": "1"}}, save={"rv": "metadata.resourceVersion"})
     for patch in ([{"op": "add", "path": "/data/new", "value": "x"}], [{"op": "replace", "path": "/data/k", "value": "2"}], [{"op": "remove", "path": "/data/k"}], [{"op": "test", "path": "/data/k", "value": "1"}],
                   [{"op": "test", "path": "/data/k", "value": "nope"}], [{"op": "test", "path": "/data/none", "value": "x"}], [{"op": "test", "path": "/data/none", "value": None}], [{"op": "remove", "path": "/data/none"}], [{"op": "replace", "path": "/data/none", "value": "x"}],
                   [{"op": "add", "path": "/nothing/deep", "value": "x"}], [{"op": "move", "from": "/data/k", "path": "/data/moved"}], [{"op": "copy", "from": "/data/k", "path": "/data/copied"}], [{"op": "move", "from": "/data/none", "path": "/data/x"}],
-                  [{"op": "copy", "from": "/data/none", "path": "/data/x"}], [{"op": "replace", "path": "/data/a~1b", "value": "x"}], [{"op": "replace", "path": "/data/t~0d", "value": "x"}], [{"op": "nothing", "path": "/data/k"}], [{"path": "/data/k"}],
+                  [{"op": "copy", "from": "/data/none", "path": "/data/x"}], [{"op": "replace", "path": "/metadata/annotations/a~1b", "value": "x"}], [{"op": "replace", "path": "/metadata/annotations/a~0b", "value": "x"}], [{"op": "nothing", "path": "/data/k"}], [{"path": "/data/k"}],
                   [{"op": "add", "value": "x"}], [{"op": "add", "path": "data/k", "value": "x"}], [{"op": "add", "path": "/data/k"}], [{"op": "replace", "path": "", "value": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}}], [], {}, "x", None, [1], [{"op": "add", "path": "/data", "value": 1}],
                   [{"op": "replace", "path": "/metadata/name", "value": "b"}], [{"op": "replace", "path": "/kind", "value": "Secret"}], [{"op": "replace", "path": "/apiVersion", "value": "v2"}], [{"op": "add", "path": "/metadata/namespace", "value": "other"}], [{"op": "remove", "path": "/metadata"}],
                   [{"op": "add", "path": "/metadata/resourceVersion", "value": "1"}], [{"op": "add", "path": "/metadata/uid", "value": "x"}], [{"op": "add", "path": "/metadata/finalizers/-", "value": "example.com/x"}], [{"op": "add", "path": "/metadata/finalizers", "value": ["example.com/x"]}],

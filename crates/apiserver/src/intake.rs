@@ -3,6 +3,9 @@
 //! This stage decodes JSON, YAML and protobuf, checks that the document is what the endpoint is for, removes fields that the
 //! schema does not know (and says so, as `fieldValidation` wants), and fills in defaults.
 
+use std::collections::HashSet;
+
+use bytes::Bytes;
 use pilothouse_schema::{builtin, proto};
 use pilothouse_value::{Gvk, Status, Value, field, object, parse};
 
@@ -18,11 +21,20 @@ pub(crate) struct Incoming {
     pub(crate) value: Value,
     /// Paths of keys that came more than once.
     pub(crate) duplicates: Vec<String>,
+    /// The JSON that it was read from: the order of complaints.
+    text: Bytes,
+}
+
+impl Incoming {
+    /// What a patch made of another document; what is wrong with the text of the patch stays so.
+    pub(crate) fn patched(&self, value: Value) -> Incoming {
+        Incoming { value, duplicates: self.duplicates.clone(), text: Bytes::new() }
+    }
 }
 
 impl From<Value> for Incoming {
     fn from(value: Value) -> Incoming {
-        Incoming { value, duplicates: Vec::new() }
+        Incoming { value, ..Incoming::default() }
     }
 }
 
@@ -32,69 +44,124 @@ impl From<Value> for Incoming {
 /// 400 if it is not what the encoding says, or no object.
 pub(crate) fn decode_object(
     encoding: Encoding,
-    bytes: &[u8],
+    bytes: &Bytes,
     resource: &Resource,
 ) -> Result<Incoming, Status> {
     let kind = resource.kind.as_str();
-    match decode(encoding, bytes) {
-        Ok(incoming) if incoming.value.as_object().is_some() => {
-            // A document of a defined kind says what it is; for built-in ones the path is enough.
-            if resource.custom.is_some() && object::kind(&incoming.value).is_empty() {
-                return Err(Status::bad_request(format!(
-                    "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{}' ({})",
-                    resource.kind,
-                    String::from_utf8_lossy(bytes),
-                    summary(bytes)
-                )));
-            }
-            Ok(incoming)
-        }
-        Ok(incoming) => {
-            // Go's names of JSON's types.
-            let found = match incoming.value.kind_name() {
-                "boolean" => "bool",
-                "integer" => "number",
-                other => other,
-            };
-            let why = format!(
-                "json: cannot unmarshal {found} into Go value of type struct {{ APIVersion string \
-                 \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}"
-            );
-            Err(unreadable(kind, &why, bytes))
-        }
+    let mut incoming = match decode(encoding, bytes) {
+        Ok(incoming) => incoming,
         Err(status) if encoding == Encoding::Json => {
-            let why =
-                if status.message.contains("EOF") { "unexpected end of JSON input" } else { &status.message };
-            Err(unreadable(kind, why, bytes))
+            return Err(unreadable(kind, &json_parse_error(&status.message), bytes));
         }
-        Err(status) => Err(status),
+        Err(status) => return Err(unreadable(kind, &status.message, bytes)),
+    };
+    if incoming.value.is_null() && resource.is_built_in() {
+        // Go reads a null into a struct as nothing said.
+        incoming.value = Value::object();
     }
+    if let Some(why) = wrong_type_meta(&incoming.value) {
+        return Err(unreadable(kind, &json_parse_error(&why), bytes));
+    }
+    // A document of a defined kind says what it is; for built-in ones the path is enough.
+    if resource.custom.is_some() && object::kind(&incoming.value).is_empty() {
+        return Err(unreadable(
+            kind,
+            &format!("Object 'Kind' is missing in '{}'", String::from_utf8_lossy(bytes)),
+            bytes,
+        ));
+    }
+    let api_version = object::api_version(&incoming.value);
+    if api_version.matches('/').count() > 1 {
+        return Err(unreadable(kind, &format!("unexpected GroupVersion string: {api_version}"), bytes));
+    }
+    if resource.is_built_in() && encoding == Encoding::Json && !incoming.duplicates.is_empty() {
+        incoming.value = parse::json_merging(bytes).map_err(|error| Status::bad_request(error.to_string()))?;
+    }
+    Ok(incoming)
+}
+
+/// What Go says of a document whose kind or version cannot be read.
+fn wrong_type_meta(value: &Value) -> Option<String> {
+    // Go's names of JSON's types.
+    let name = |value: &Value| match value.kind_name() {
+        "boolean" => "bool",
+        "integer" => "number",
+        other => other,
+    };
+    if value.as_object().is_none() {
+        return Some(format!(
+            "json: cannot unmarshal {} into Go value of type struct {{ APIVersion string \
+             \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}",
+            name(value)
+        ));
+    }
+    ["apiVersion", "kind"].iter().find_map(|key| {
+        let wrong = value.get(key).filter(|member| member.as_str().is_none() && !member.is_null())?;
+        Some(format!("json: cannot unmarshal {} into Go struct field .{key} of type string", name(wrong)))
+    })
+}
+
+fn json_parse_error(why: &str) -> String {
+    format!("couldn't get version/kind; json parse error: {why}")
 }
 
 /// Decodes a body.
 ///
 /// # Errors
-/// 400 if the bytes are not what the encoding says.
-pub(crate) fn decode(encoding: Encoding, bytes: &[u8]) -> Result<Incoming, Status> {
+/// 400 if the bytes are not what the encoding says; the text is that of Go's parser.
+pub(crate) fn decode(encoding: Encoding, bytes: &Bytes) -> Result<Incoming, Status> {
     match encoding {
         Encoding::Json => {
-            let parsed = parse::json(bytes).map_err(|error| Status::bad_request(error.to_string()))?;
-            Ok(Incoming { value: parsed.value, duplicates: parsed.duplicates })
+            let parsed = parse::json(bytes).map_err(|error| {
+                Status::bad_request(parse::json_syntax_error(bytes).unwrap_or_else(|| error.to_string()))
+            })?;
+            Ok(Incoming { value: parsed.value, duplicates: parsed.duplicates, text: bytes.clone() })
         }
         Encoding::Yaml => {
             let text = std::str::from_utf8(bytes)
                 .map_err(|error| Status::bad_request(format!("yaml: the body is not UTF-8: {error}")))?;
             let parsed = parse::yaml(text).map_err(|error| Status::bad_request(error.to_string()))?;
-            Ok(Incoming { value: parsed.value, duplicates: parsed.duplicates })
+            Ok(Incoming { value: parsed.value, duplicates: parsed.duplicates, text: Bytes::new() })
         }
         Encoding::Protobuf => {
-            let (_, value) = proto::decode(bytes)
-                .map_err(|error| Status::bad_request(format!("reading the protobuf body: {error}")))?;
+            let (_, value) = proto::decode(bytes).map_err(|error| Status::bad_request(error.to_string()))?;
             Ok(value.into())
         }
     }
 }
 
+/// Decodes the options of a deletion.
+///
+/// # Errors
+/// 400 if they are no `DeleteOptions`.
+pub(crate) fn decode_options(encoding: Encoding, bytes: &Bytes) -> Result<Value, Status> {
+    let json = encoding == Encoding::Json;
+    let mut value = decode(encoding, bytes)
+        .map_err(|status| {
+            let text = if json { json_parse_error(&status.message) } else { status.message };
+            Status::bad_request(text)
+        })?
+        .value;
+    if let Some(why) = wrong_type_meta(&value) {
+        return Err(Status::bad_request(json_parse_error(&why)));
+    }
+    let given = Gvk::of(&value).unwrap_or_default();
+    if !given.kind.is_empty() && given.kind != OPTIONS {
+        return Err(Status::bad_request(format!(
+            "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
+            field::quote(&given.kind),
+            field::quote(&given.api_version()),
+        )));
+    }
+    builtin::decode(&Gvk::new("", "v1", OPTIONS), &mut value).map_err(|error| {
+        let text = error.to_string();
+        let why = text.split_once(": ").map_or(text.as_str(), |(_, why)| why);
+        Status::bad_request(why.to_owned())
+    })?;
+    Ok(value)
+}
+
+const OPTIONS: &str = "DeleteOptions";
 const MANAGED_FIELDS: [&str; 2] = ["metadata", "managedFields"];
 
 /// Makes a decoded document an object of the resource: typed, pruned and defaulted.
@@ -122,7 +189,8 @@ pub(crate) fn read(
         // Elsewhere an empty list is as good as none; here it is what clears the managers.
         value.set(&MANAGED_FIELDS, Value::Array(Vec::new()));
     }
-    complain(context, &gvk, unknown, incoming.duplicates, validation)?;
+    let text = if resource.is_built_in() { &incoming.text[..] } else { &[] };
+    complain(context, &gvk, complaints(unknown, incoming.duplicates, text), validation)?;
     kinds::default(resource, &mut value);
     Ok(value)
 }
@@ -149,7 +217,8 @@ pub(crate) fn check_kind(gvk: &Gvk, value: &mut Value) -> Result<(), Status> {
     let expected = gvk.api_version();
     let given = Gvk::of(value).unwrap_or_default();
     let built_in = builtin::type_name(gvk).is_some();
-    if built_in && (api_version != expected || kind != gvk.kind) && builtin::type_name(&given).is_none() {
+    let registered = || builtin::type_name(&given).is_some() || was_served(&given);
+    if built_in && (api_version != expected || kind != gvk.kind) && !registered() {
         return Err(Status::bad_request(format!(
             "{} in version {} cannot be handled as a {}: no kind {} is registered for version {} in scheme \
              \"pkg/runtime/scheme.go:111\"",
@@ -160,39 +229,58 @@ pub(crate) fn check_kind(gvk: &Gvk, value: &mut Value) -> Result<(), Status> {
             field::quote(&given.api_version()),
         )));
     }
+    if !kind.is_empty() && kind != gvk.kind && built_in {
+        return Err(Status::bad_request(format!(
+            "{kind} in version {} cannot be handled as a {}: converting ({}.{kind}) to ({}.{}): unknown conversion",
+            field::quote(&given.version),
+            gvk.kind,
+            given.version,
+            internal_package(&gvk.group),
+            gvk.kind
+        )));
+    }
     if !api_version.is_empty() && api_version != expected {
         return Err(Status::bad_request(format!(
             "the API version in the data ({api_version}) does not match the expected API version ({expected})"
         )));
     }
-    if !kind.is_empty() && kind != gvk.kind && !built_in {
+    if !kind.is_empty() && kind != gvk.kind {
         let why = format!("must be {}", gvk.kind);
         let error = field::Error::invalid(&field::Path::new("kind"), kind.as_str(), why);
         return Err(Status::invalid(&given.group, &kind, object::name(value), &[error]));
     }
-    if !kind.is_empty() && kind != gvk.kind {
-        return Err(Status::bad_request(format!(
-            "{kind} in version {} cannot be handled as a {}: converting ({}.{kind}) to ({}.{}): unknown conversion",
-            field::quote(&gvk.version),
-            gvk.kind,
-            gvk.version,
-            internal_package(&gvk.group),
-            gvk.kind
-        )));
-    }
     Ok(())
 }
 
+/// Whether a kind can still be read in a version that is no longer served.
+fn was_served(given: &Gvk) -> bool {
+    const GONE: [(&str, &[&str]); 11] = [
+        ("admissionregistration.k8s.io", &["v1beta1"]),
+        ("apps", &["v1beta1", "v1beta2"]),
+        ("batch", &["v1beta1"]),
+        ("certificates.k8s.io", &["v1beta1"]),
+        ("coordination.k8s.io", &["v1beta1"]),
+        ("discovery.k8s.io", &["v1beta1"]),
+        ("events.k8s.io", &["v1beta1"]),
+        ("networking.k8s.io", &["v1beta1"]),
+        ("policy", &["v1beta1"]),
+        ("rbac.authorization.k8s.io", &["v1alpha1", "v1beta1"]),
+        ("storage.k8s.io", &["v1alpha1", "v1beta1"]),
+    ];
+    let current = Gvk::new(&given.group, "v1", &given.kind);
+    builtin::type_name(&current).is_some()
+        && GONE.iter().any(|(group, versions)| *group == given.group && versions.contains(&given.version.as_str()))
+}
+
 /// The name of the Go package that messages name a group by.
-fn internal_package(group: &str) -> &str {
+pub(crate) fn internal_package(group: &str) -> &str {
     group.split('.').next().filter(|name| !name.is_empty()).unwrap_or("core")
 }
 
-/// 400 for a body that is no document at all.
+/// 400 for a body that is no document of a kind.
 fn unreadable(kind: &str, why: &str, bytes: &[u8]) -> Status {
     Status::bad_request(format!(
-        "the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; json parse error: \
-         {why} ({})",
+        "the object provided is unrecognized (must be of type {kind}): {why} ({})",
         summary(bytes)
     ))
 }
@@ -244,11 +332,9 @@ fn read_metadata(gvk: &Gvk, value: &mut Value) -> Result<(), Status> {
 pub(crate) fn complain(
     context: &Context,
     gvk: &Gvk,
-    unknown: Vec<String>,
-    duplicates: Vec<String>,
+    complaints: Vec<String>,
     validation: FieldValidation,
 ) -> Result<(), Status> {
-    let complaints: Vec<String> = complaints(unknown, duplicates);
     if complaints.is_empty() {
         return Ok(());
     }
@@ -268,9 +354,22 @@ pub(crate) fn complain(
     }
 }
 
-/// The texts of strict decoding.
-pub(crate) fn complaints(unknown: Vec<String>, duplicates: Vec<String>) -> Vec<String> {
-    let duplicates = duplicates.into_iter().map(|path| format!("duplicate field {}", field::quote(&path)));
-    let unknown = unknown.into_iter().map(|path| format!("unknown field {}", field::quote(&path)));
-    duplicates.chain(unknown).collect()
+/// The texts of strict decoding, in the order of the JSON text if there is one.
+pub(crate) fn complaints(unknown: Vec<String>, duplicates: Vec<String>, text: &[u8]) -> Vec<String> {
+    let duplicate = |path: &String| format!("duplicate field {}", field::quote(path));
+    let not_known = |path: &String| format!("unknown field {}", field::quote(path));
+    if unknown.len() + duplicates.len() < 2 || text.is_empty() {
+        return duplicates.iter().map(duplicate).chain(unknown.iter().map(not_known)).collect();
+    }
+    let (mut once, mut made) = (HashSet::new(), Vec::new());
+    for path in parse::json_keys(text) {
+        let text = if once.contains(&path) {
+            duplicates.contains(&path).then(|| duplicate(&path))
+        } else {
+            unknown.contains(&path).then(|| not_known(&path))
+        };
+        once.insert(path);
+        made.extend(text.filter(|text| !made.contains(text)));
+    }
+    made
 }

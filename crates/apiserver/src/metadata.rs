@@ -101,6 +101,12 @@ pub(crate) fn validate_finalizers(value: &Value) -> Vec<field::Error> {
 /// Checks what an update may not do to metadata.
 pub(crate) fn validate_update(new: &Value, old: &Value) -> Vec<field::Error> {
     let mut errors = Vec::new();
+    for key in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+        if let Some(value) = new.at(&["metadata", key]).filter(|value| old.at(&["metadata", key]) != Some(value)) {
+            let path = Path::new("metadata").child(key);
+            errors.push(field::Error::invalid(&path, value.clone(), "field is immutable"));
+        }
+    }
     if object::deletion_timestamp(old).is_some() {
         let added: Vec<&str> =
             object::finalizers(new).filter(|finalizer| !object::has_finalizer(old, finalizer)).collect();
@@ -150,11 +156,14 @@ fn owners(value: &Value, path: &Path, errors: &mut Vec<field::Error>) {
         let at = path.index(index);
         let api_version = object::api_version(owner);
         match api_version.parse::<pilothouse_value::GroupVersion>() {
+            _ if api_version.is_empty() => {
+                errors.push(field::Error::required(&at.child("apiVersion"), "must not be empty"));
+            }
             Ok(parsed) if !parsed.version.is_empty() => {}
             _ => errors.push(field::Error::invalid(
                 &at.child("apiVersion"),
                 api_version,
-                "version must not be empty",
+                "must be <group>/<version> or <version>",
             )),
         }
         for key in ["kind", "name", "uid"] {
@@ -172,13 +181,13 @@ fn owners(value: &Value, path: &Path, errors: &mut Vec<field::Error>) {
         if owner.get("controller").and_then(Value::as_bool) == Some(true) {
             let text = format!("{}/{}", object::kind(owner), owner.str_at(&["name"]).unwrap_or_default());
             match &controller {
-                Some(first) => errors.push(field::Error::invalid(
-                    path,
-                    Value::Array(object::owner_references(value).to_vec()),
-                    format!(
+                Some(first) => {
+                    let why = format!(
                         "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {text}"
-                    ),
-                )),
+                    );
+                    let shown = in_go_order(object::owner_references(value));
+                    errors.push(field::Error::invalid(path, Value::Null, why).showing(shown));
+                }
                 None => controller = Some(text),
             }
         }
@@ -193,7 +202,6 @@ pub(crate) fn wipe(value: &mut Value) {
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
         "selfLink",
-        "generation",
     ] {
         value.take(&["metadata", key]);
     }
@@ -201,8 +209,14 @@ pub(crate) fn wipe(value: &mut Value) {
 
 /// Puts back what an update may not change.
 pub(crate) fn restore(new: &mut Value, old: &Value) {
-    for key in ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"] {
+    for key in ["uid", "creationTimestamp", "generation"] {
         copy(new, old, key);
+    }
+    // Left out they stay as they are; changed they are refused.
+    for key in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+        if new.at(&["metadata", key]).is_none() {
+            copy(new, old, key);
+        }
     }
     new.take(&["metadata", "selfLink"]);
 }
@@ -214,6 +228,16 @@ fn copy(new: &mut Value, old: &Value, key: &str) {
             new.take(&["metadata", key]);
         }
     }
+}
+
+/// Owner references as JSON with the members in the order of upstream's struct.
+fn in_go_order(owners: &[Value]) -> String {
+    const MEMBERS: [&str; 6] = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
+    let one = |owner: &Value| {
+        let member = |key: &&str| Some(format!("\"{key}\":{}", owner.get(key)?.to_json()));
+        format!("{{{}}}", MEMBERS.iter().filter_map(member).collect::<Vec<_>>().join(","))
+    };
+    format!("[{}]", owners.iter().map(one).collect::<Vec<_>>().join(","))
 }
 
 /// Removes owner references that are there already, and tells of it, as upstream does before and `after` admission.

@@ -38,6 +38,8 @@ pub(crate) enum Transform {
     Table(MetaVersion),
     /// `meta.k8s.io` `PartialObjectMetadata` of this version: only the metadata.
     Metadata(MetaVersion),
+    /// `meta.k8s.io` `PartialObjectMetadataList` of this version.
+    MetadataList(MetaVersion),
 }
 
 /// A version of the group `meta.k8s.io`.
@@ -124,10 +126,13 @@ pub(crate) fn accept(header: Option<&str>, tables: bool) -> Result<Accepted, Sta
         let Some(transform) = transform(&clause, tables) else { continue };
         return Ok(Accepted { format, transform });
     }
+    // Upstream also writes protobuf and says so; those who ask for nothing else are told the same.
     if known {
-        return Err(Status::not_acceptable(&["application/json", "application/yaml"]));
+        let accepted = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+        return Err(Status::not_acceptable(&accepted));
     }
-    let message = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml";
+    let message = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
+                   application/vnd.kubernetes.protobuf";
     Err(Status::new(406, "NotAcceptable", message).with_details(Details::default()))
 }
 
@@ -152,7 +157,8 @@ fn transform(clause: &MediaType, tables: bool) -> Option<Transform> {
     };
     match target {
         "Table" if tables => Some(Transform::Table(version)),
-        "PartialObjectMetadata" | "PartialObjectMetadataList" => Some(Transform::Metadata(version)),
+        "PartialObjectMetadata" => Some(Transform::Metadata(version)),
+        "PartialObjectMetadataList" => Some(Transform::MetadataList(version)),
         _ => None,
     }
 }

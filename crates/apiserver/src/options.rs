@@ -106,6 +106,7 @@ impl ListOptions {
     /// # Errors
     /// 400 for a limit that is no number; 422 for combinations that Kubernetes forbids.
     pub(crate) fn parse(query: &Query) -> Result<ListOptions, Status> {
+        integer(query, "timeoutSeconds")?;
         let options = ListOptions {
             label_selector: query.filled("labelSelector").map(str::to_owned),
             field_selector: query.filled("fieldSelector").map(str::to_owned),
@@ -367,7 +368,7 @@ pub(crate) fn manager(option: Option<&str>, user_agent: Option<&str>) -> String 
 }
 
 fn dry_run<'a>(values: impl Iterator<Item = &'a str>, errors: &mut Vec<field::Error>) -> bool {
-    let values: Vec<&str> = values.filter(|value| !value.is_empty()).collect();
+    let values: Vec<&str> = values.collect();
     if values.iter().any(|value| *value != "All") {
         errors.push(field::Error::unsupported(&Path::new("dryRun"), values.clone(), ["All"]));
     }
@@ -379,8 +380,9 @@ fn check_manager(manager: &str, errors: &mut Vec<field::Error>) {
     if manager.len() > 128 {
         errors.push(field::Error::too_long(&path, 128));
     }
-    if manager.chars().any(char::is_control) {
-        errors.push(field::Error::invalid(&path, manager, "should only contain printable characters"));
+    for (at, c) in manager.char_indices().filter(|(_, c)| c.is_control()) {
+        let why = format!("invalid character U+{:04X} (at position {at})", c as u32);
+        errors.push(field::Error::invalid(&path, manager, why));
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::{Method, Request, Response, header};
+use pilothouse_value::status::Details;
 use pilothouse_value::{Status, Value, json};
 
 use crate::body::Body;
@@ -23,12 +24,10 @@ pub(crate) fn serve<B>(
     query: &Query,
 ) -> Result<Response<Body>, Status> {
     let path = request.uri().path();
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return Err(Status::new(
-            405,
-            "MethodNotAllowed",
-            "the server does not allow this method on the requested resource",
-        ));
+    let health_page = ["/healthz", "/livez", "/readyz"].iter().any(|page| path.starts_with(page));
+    if !matches!(*request.method(), Method::GET | Method::HEAD) && !health_page {
+        let message = "the server does not allow this method on the requested resource";
+        return Err(Status::new(405, "MethodNotAllowed", message).with_details(Details::default()));
     }
     let header = |name| request.headers().get(name).and_then(|value: &http::HeaderValue| value.to_str().ok());
     let pretty = negotiate::wants_pretty(query.get("pretty"), header(header::USER_AGENT));

@@ -15,12 +15,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
 use pilothouse_schema::builtin;
 use pilothouse_schema::table::Include;
 use pilothouse_value::status::Details;
-use pilothouse_value::{Status, Value};
+use pilothouse_value::{field, Status, Value};
 use rustls_pki_types::CertificateDer;
 
 use crate::body::{self, Body};
 use crate::intake::{self, Incoming};
-use crate::negotiate::{self, Accepted, Format, MediaType};
+use crate::negotiate::{Transform, self, Accepted, Format, MediaType};
 use crate::options::{DeleteOptions, ListOptions, WatchOptions, WriteOptions};
 use crate::rbac::Attributes;
 use crate::render::{self, Style};
@@ -127,6 +127,7 @@ where
         return Ok(response);
     }
     let accepted = negotiate::accept(text(request.headers(), header::ACCEPT), resource.has_verb("list"))?;
+    one_or_many(accepted, &info.verb, &resource)?;
     let pretty = negotiate::wants_pretty(query.get("pretty"), context.user_agent.as_deref());
     let accepted = match accepted.format {
         Format::Json if pretty => Accepted { format: Format::PrettyJson, ..accepted },
@@ -135,7 +136,7 @@ where
     let style = Style {
         accepted,
         include: Include::parse(query.get("includeObject").unwrap_or_default())
-            .ok_or_else(|| Status::bad_request("unrecognized includeObject value"))?,
+            .ok_or_else(|| unknown_include(query.get("includeObject").unwrap_or_default()))?,
         now: state.clock.now(),
     };
     let limit = timeout(&query)?;
@@ -156,6 +157,37 @@ where
     let mut response = answer.unwrap_or_else(|status| render::failure(&status, accepted.format));
     warning::write(response.headers_mut(), &context.take_warnings());
     Ok(response)
+}
+
+fn unknown_include(given: &str) -> Status {
+    let path = field::Path::new("includeObject");
+    let error = field::Error::invalid(&path, given, "must be 'Metadata', 'Object', 'None', or empty");
+    Status::bad_request(format!("Unable to convert to Table as requested: {error}"))
+}
+
+/// Metadata of one object and of a list are two kinds, and each is for its own verbs.
+///
+/// # Errors
+/// 406 if the caller accepts the wrong one.
+fn one_or_many(accepted: Accepted, verb: &str, resource: &Resource) -> Result<(), Status> {
+    let many = matches!(verb, "list" | "deletecollection");
+    let go_type = |kind: &str| match resource.is_built_in() {
+        true => format!("*{}.{kind}", intake::internal_package(&resource.group)),
+        false if many => "*unstructured.UnstructuredList".to_owned(),
+        false => "*unstructured.Unstructured".to_owned(),
+    };
+    let message = match accepted.transform {
+        Transform::Metadata(_) if many => format!(
+            "you requested PartialObjectMetadata, but the requested object is a list ({})",
+            go_type(&resource.list_kind)
+        ),
+        Transform::MetadataList(_) if !many && verb != "watch" => format!(
+            "you requested PartialObjectMetadataList, but the requested object is not a list ({})",
+            go_type(&resource.kind)
+        ),
+        _ => return Ok(()),
+    };
+    Err(Status::new(406, "NotAcceptable", message))
 }
 
 /// The time that the caller gives the request, within what the server allows.
@@ -386,7 +418,7 @@ impl Call<'_> {
 }
 
 /// JSON is YAML, and kubectl sends JSON even where it says YAML: the stricter and faster reader goes first.
-fn read_patch(encoding: negotiate::Encoding, bytes: &[u8]) -> Result<Incoming, Status> {
+fn read_patch(encoding: negotiate::Encoding, bytes: &Bytes) -> Result<Incoming, Status> {
     if encoding == negotiate::Encoding::Yaml {
         if let Ok(incoming) = intake::decode(negotiate::Encoding::Json, bytes) {
             return Ok(incoming);
@@ -410,7 +442,7 @@ where
         None
     } else {
         let encoding = negotiate::content_type(header.as_deref())?;
-        Some(intake::decode(encoding, &bytes)?.value)
+        Some(intake::decode_options(encoding, &bytes)?)
     };
     DeleteOptions::parse(query, body.as_ref())
 }

@@ -110,13 +110,15 @@ pub(crate) fn list(resource: &Resource, page: &Page, style: Style) -> Response<B
             table.set(&["apiVersion"], version.api_version());
             return value(200, &table, style.accepted.format);
         }
-        Transform::Metadata(version) => {
+        Transform::Metadata(version) | Transform::MetadataList(version) => {
             let items: Vec<Value> =
                 page.items.iter().map(|item| partial(&item.value(), version.api_version())).collect();
             let mut list = Value::object();
             list.set(&["kind"], "PartialObjectMetadataList");
             list.set(&["apiVersion"], version.api_version());
             list.set(&["metadata"], metadata);
+            // Upstream never made an empty list of these.
+            let items = if items.is_empty() { Value::Null } else { Value::Array(items) };
             list.set(&["items"], items);
             return value(200, &list, style.accepted.format);
         }
@@ -182,7 +184,9 @@ fn frame(resource: &Resource, event: &Seen, style: Style, first: bool, out: &mut
 fn transform(resource: &Resource, document: &Document, style: Style, columns: bool) -> Option<Value> {
     match style.accepted.transform {
         Transform::None => None,
-        Transform::Metadata(version) => Some(partial(&document.value(), version.api_version())),
+        Transform::Metadata(version) | Transform::MetadataList(version) => {
+            Some(partial(&document.value(), version.api_version()))
+        }
         Transform::Table(version) => {
             let value = document.value();
             let mut metadata = Value::object();

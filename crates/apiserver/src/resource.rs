@@ -229,16 +229,21 @@ impl Rules {
             unconditional_update: !matches!(
                 (group, plural),
                 ("apiextensions.k8s.io" | "apiregistration.k8s.io" | "coordination.k8s.io" | "policy", _)
+                    | ("admissionregistration.k8s.io" | "node.k8s.io" | "storagemigration.k8s.io", _)
+                    | ("certificates.k8s.io", "clustertrustbundles" | "podcertificaterequests")
+                    | ("storage.k8s.io", "csidrivers" | "csinodes" | "csistoragecapacities" | "volumeattachments")
+                    | ("internal.apiserver.k8s.io", "storageversions")
             ),
             create_on_update: matches!(
                 (group, plural),
-                ("coordination.k8s.io", "leases")
-                    | ("", "events" | "endpoints")
-                    | ("rbac.authorization.k8s.io", _)
+                ("", "endpoints" | "events" | "limitranges" | "services")
+                    | ("coordination.k8s.io" | "events.k8s.io" | "rbac.authorization.k8s.io", _)
+                    | ("node.k8s.io", "runtimeclasses")
             ),
-            returns_deleted: group.is_empty()
-                && matches!(
-                    plural,
+            returns_deleted: matches!(
+                (group, plural),
+                (
+                    "",
                     "pods"
                         | "services"
                         | "serviceaccounts"
@@ -246,7 +251,12 @@ impl Rules {
                         | "persistentvolumeclaims"
                         | "podtemplates"
                         | "resourcequotas"
-                ),
+                ) | ("resource.k8s.io", _)
+                    | (
+                        "storage.k8s.io",
+                        "csidrivers" | "csinodes" | "storageclasses" | "volumeattachments" | "volumeattributesclasses"
+                    )
+            ),
         }
     }
 

@@ -28,7 +28,7 @@ impl Selection {
         fields: Option<&str>,
     ) -> Result<Selection, Status> {
         let labels = LabelSelector::parse(labels.unwrap_or_default())
-            .map_err(|error| Status::bad_request(format!("unable to parse requirement: {error}")))?;
+            .map_err(|error| Status::bad_request(error.to_string()))?;
         let fields = FieldSelector::parse(fields.unwrap_or_default())
             .map_err(|error| Status::bad_request(error.to_string()))?;
         let mut paths = Vec::new();

@@ -86,6 +86,32 @@ pub(crate) fn prepare_status_update(resource: &Resource, new: &mut Value, old: &
         }
     }
     *new = Value::Object(fields);
+    let kept: &[&str] = match resource.group.as_str() {
+        "apps" if resource.plural == "deployments" => &["labels"],
+        _ if resets_metadata(resource) => {
+            &["labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp", "generation", "selfLink"]
+        }
+        _ => &[],
+    };
+    for key in kept {
+        set_or_take(new, &["metadata", key], old.at(&["metadata", key]).cloned());
+    }
+}
+
+/// Whether a write of the status leaves the metadata alone, all but its managers.
+fn resets_metadata(resource: &Resource) -> bool {
+    matches!(
+        (resource.group.as_str(), resource.plural.as_str()),
+        ("", "pods")
+            | ("admissionregistration.k8s.io", "validatingadmissionpolicies")
+            | ("certificates.k8s.io", "podcertificaterequests")
+            | ("flowcontrol.apiserver.k8s.io", _)
+            | ("internal.apiserver.k8s.io", "storageversions")
+            | ("networking.k8s.io", "servicecidrs")
+            | ("resource.k8s.io", _)
+            | ("storage.k8s.io", "csinodes" | "volumeattachments")
+            | ("storagemigration.k8s.io", _)
+    )
 }
 
 /// Prepares an update of the subresource `finalize` of a namespace: only the finalizers of its spec change.

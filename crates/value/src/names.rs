@@ -5,7 +5,12 @@ const DNS1123_LABEL: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const DNS1123_LABEL_MAX: usize = 63;
 const DNS1123_SUBDOMAIN_MAX: usize = 253;
 
+/// Names of objects count characters, keys and values of labels count bytes: upstream has two texts.
 fn max_len(length: usize) -> String {
+    format!("must be no more than {length} characters")
+}
+
+fn max_bytes(length: usize) -> String {
     format!("must be no more than {length} bytes")
 }
 
@@ -124,12 +129,17 @@ pub fn qualified_name(text: &str) -> Vec<String> {
             if prefix.is_empty() {
                 errors.push("prefix part must be non-empty".to_owned());
             } else {
-                errors.extend(dns1123_subdomain(prefix).into_iter().map(|e| format!("prefix part {e}")));
+                let complaints = dns1123_subdomain(prefix).into_iter();
+                let characters = max_len(DNS1123_SUBDOMAIN_MAX);
+                errors.extend(complaints.map(|complaint| {
+                    let same = complaint != characters;
+                    format!("prefix part {}", if same { complaint } else { max_bytes(DNS1123_SUBDOMAIN_MAX) })
+                }));
             }
             name
         }
         _ => {
-            let full = "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start and \
+            let full = "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and \
                         end with an alphanumeric character";
             return vec![format!(
                 "{} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
@@ -140,7 +150,7 @@ pub fn qualified_name(text: &str) -> Vec<String> {
     if name.is_empty() {
         errors.push("name part must be non-empty".to_owned());
     } else if name.len() > DNS1123_LABEL_MAX {
-        errors.push(format!("name part {}", max_len(DNS1123_LABEL_MAX)));
+        errors.push(format!("name part {}", max_bytes(DNS1123_LABEL_MAX)));
     }
     if !shaped(name, |b| b.is_ascii_alphanumeric(), |b| matches!(b, b'-' | b'_' | b'.')) {
         errors.push(regex_error(message, pattern, &examples));
@@ -152,7 +162,7 @@ pub fn qualified_name(text: &str) -> Vec<String> {
 pub fn label_value(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > DNS1123_LABEL_MAX {
-        errors.push(max_len(DNS1123_LABEL_MAX));
+        errors.push(max_bytes(DNS1123_LABEL_MAX));
     }
     if !text.is_empty() && !shaped(text, |b| b.is_ascii_alphanumeric(), |b| matches!(b, b'-' | b'_' | b'.')) {
         errors.push(regex_error(

@@ -5,6 +5,10 @@ use serde::de::DeserializeSeed;
 use crate::Value;
 use crate::serde_impl::{Scan, Seed};
 
+mod syntax;
+
+pub use syntax::json_syntax_error;
+
 /// A document and what strict decoding has to say of its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed {
@@ -30,10 +34,29 @@ pub enum ParseError {
 /// # Errors
 /// [`ParseError::Json`] for anything that is not exactly one JSON document.
 pub fn json(text: &[u8]) -> Result<Parsed, ParseError> {
-    let mut scan = Scan { path: String::new(), duplicates: Vec::new() };
+    let mut scan = Scan::default();
     let mut parser = serde_json::Deserializer::from_slice(text);
     let value = Seed(&mut scan).deserialize(&mut parser).and_then(|v| parser.end().map(|()| v));
     Ok(Parsed { value: value.map_err(ParseError::Json)?, duplicates: scan.duplicates })
+}
+
+/// Parses one JSON document as Go reads it into a struct: an object whose key comes twice is filled from both. For a text that
+/// [`json`] has read.
+///
+/// # Errors
+/// As [`json`].
+pub fn json_merging(text: &[u8]) -> Result<Value, ParseError> {
+    let mut scan = Scan { merges: true, ..Scan::default() };
+    Seed(&mut scan).deserialize(&mut serde_json::Deserializer::from_slice(text)).map_err(ParseError::Json)
+}
+
+/// The paths of all keys of a JSON document, such as `spec.ports[0].name`, in the order of the text: the order in which
+/// strict decoding complains. Each time a key comes again it is there again.
+pub fn json_keys(text: &[u8]) -> Vec<String> {
+    let mut scan = Scan { keys: Some(Vec::new()), ..Scan::default() };
+    // A text that is no JSON has the keys up to where it breaks.
+    let _broken = Seed(&mut scan).deserialize(&mut serde_json::Deserializer::from_slice(text));
+    scan.keys.unwrap_or_default()
 }
 
 /// Parses one YAML document with the booleans and numbers of YAML 1.1, as Kubernetes' own readers do.

@@ -31,7 +31,7 @@ impl Serialize for Map {
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut scan = Scan { path: String::new(), duplicates: Vec::new() };
+        let mut scan = Scan::default();
         Seed(&mut scan).deserialize(deserializer)
     }
 }
@@ -49,9 +49,14 @@ impl<'de> Deserialize<'de> for Map {
 const MAX_DUPLICATES: usize = 100;
 
 /// Where the parser is, and which keys came twice.
+#[derive(Default)]
 pub(crate) struct Scan {
     pub(crate) path: String,
     pub(crate) duplicates: Vec<String>,
+    /// The paths of all keys as they come, if somebody wants them.
+    pub(crate) keys: Option<Vec<String>>,
+    /// Whether an object whose key comes again is filled from both.
+    pub(crate) merges: bool,
 }
 
 pub(crate) struct Seed<'a>(pub(crate) &'a mut Scan);
@@ -130,7 +135,18 @@ impl<'de> Visitor<'de> for Seed<'_> {
                 self.0.path.push('.');
             }
             self.0.path.push_str(&key);
-            let value = access.next_value_seed(Seed(self.0))?;
+            if let Some(keys) = &mut self.0.keys {
+                keys.push(self.0.path.clone());
+            }
+            let mut value = access.next_value_seed(Seed(self.0))?;
+            if self.0.merges
+                && let Some(Value::Object(earlier)) = map.get_mut(&key)
+                && let Value::Object(later) = &mut value
+            {
+                let mut merged = std::mem::take(earlier);
+                merge(&mut merged, std::mem::take(later));
+                value = Value::Object(merged);
+            }
             if map.insert(key, value).is_some() && self.0.duplicates.len() < MAX_DUPLICATES {
                 let path = self.0.path.clone();
                 if !self.0.duplicates.contains(&path) {
@@ -140,5 +156,16 @@ impl<'de> Visitor<'de> for Seed<'_> {
             self.0.path.truncate(depth);
         }
         Ok(Value::Object(map))
+    }
+}
+
+fn merge(into: &mut Map, from: Map) {
+    for (key, value) in from {
+        match (into.get_mut(&key), value) {
+            (Some(Value::Object(earlier)), Value::Object(later)) => merge(earlier, later),
+            (_, value) => {
+                into.insert(key, value);
+            }
+        }
     }
 }

@@ -109,6 +109,9 @@ async fn try_delete(
     }
     let mut new = Value::clone(&current);
     let mut propagation = options.propagation;
+    if propagation.is_none() && resource.is("", "replicationcontrollers") {
+        propagation = Some(Propagation::Orphan);
+    }
     if propagation.is_none() && resource.is("batch", "jobs") {
         context.warn(
             "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or \
@@ -156,12 +159,15 @@ async fn try_delete(
     }
     if update::may_go(is_namespace, &new) {
         // Only pods are marked when they go at once.
-        let last = if resource.is("", "pods") { new.clone() } else { last_state(&current, &new) };
+        let mut last = if resource.is("", "pods") { new.clone() } else { last_state(&current, &new) };
         if options.dry_run {
             return Ok(Some(Deleted::Gone(Arc::new(last))));
         }
         return match verbs::remove(state, target, stored.revision(), &last).await? {
-            Outcome::Stored(_) => Ok(Some(Deleted::Gone(Arc::new(last)))),
+            Outcome::Stored(removed) => {
+                last.set(&["metadata", "resourceVersion"], removed.revision().to_string());
+                Ok(Some(Deleted::Gone(Arc::new(last))))
+            }
             Outcome::Stale(_) => Ok(None),
         };
     }

@@ -172,10 +172,12 @@ fn read_token(text: &str) -> Result<(i64, String), Status> {
         |why: &str| Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
     let bytes =
         URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).map_err(|error| invalid(&error.to_string()))?;
-    let document = parse::json(&bytes).map_err(|error| invalid(&error.to_string()))?.value;
+    let document = parse::json(&bytes)
+        .map_err(|error| invalid(&parse::json_syntax_error(&bytes).unwrap_or_else(|| error.to_string())))?
+        .value;
     if document.str_at(&["v"]) != Some("meta.k8s.io/v1") {
         let version = document.str_at(&["v"]).unwrap_or_default();
-        return Err(invalid(&format!("server does not recognize this encoded version \"{version}\"")));
+        return Err(invalid(&format!("server does not recognize this encoded version {version}")));
     }
     let version = document.get("rv").and_then(Value::as_i64).unwrap_or_default();
     let start = document.str_at(&["start"]).unwrap_or_default();

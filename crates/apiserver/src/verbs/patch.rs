@@ -119,7 +119,7 @@ fn read_patched(
         PatchKind::Strategic => strategic::go(&incoming.value),
         _ => patched.to_json(),
     };
-    let document = Incoming { value: patched, duplicates: incoming.duplicates.clone() };
+    let document = incoming.patched(patched);
     let read = intake::read(context, resource, document, warnings).map_err(|status| {
         // What is wrong with the outcome of a patch is told as a fault of the patch.
         let why = match status.message.split_once("cannot be handled as a ") {
@@ -144,6 +144,7 @@ async fn apply(
     options: &WriteOptions,
 ) -> Result<Changed, Status> {
     let resource = &target.resource;
+<<<<<<< HEAD
     check_applied_kind(&resource.gvk(), &incoming.value)?;
     let complaint = strict_complaint(context, &incoming, options.field_validation);
     let applied = incoming.value;
@@ -181,6 +182,12 @@ async fn apply(
             continue;
         }
         return changed.map(|document| Changed { document, created: false });
+=======
+    let mut applied = incoming.value;
+    if options.field_validation == FieldValidation::Strict && !incoming.duplicates.is_empty() {
+        let complaints = intake::complaints(Vec::new(), incoming.duplicates, &[]).join(", ");
+        return Err(Status::bad_request(format!("error strict decoding patch: {complaints}")));
+>>>>>>> 3490a27 (fix(apiserver): errors, options, selectors and negotiation in the words of a real server)
     }
 }
 

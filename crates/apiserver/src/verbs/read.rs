@@ -22,7 +22,12 @@ pub(crate) async fn get(
     version: Option<&str>,
 ) -> Result<Document, Status> {
     let state = &context.state;
-    if let Some(version) = parse(version)? {
+    let version = parse(version).map_err(|status| {
+        // Upstream's storage reads this one, and what it says becomes no answer of the API.
+        let why = status.message.trim_start_matches("invalid resource version: ").to_owned();
+        Status::new(500, "", why)
+    })?;
+    if let Some(version) = version {
         reach(state, version).await?;
     }
     let stored = verbs::stored(state, target)?;
@@ -60,7 +65,7 @@ pub(crate) async fn reach(state: &State, version: u64) -> Result<(), Status> {
         return Ok(());
     }
     let current = state.store.revision();
-    Err(Status::timeout(format!("Too large resource version: {version}, current: {current}"), 1).with_cause(
+    Err(Status::timeout(format!("Timeout: Too large resource version: {version}, current: {current}"), 1).with_cause(
         "ResourceVersionTooLarge",
         "Too large resource version",
         "",

@@ -11,6 +11,19 @@ pub enum FieldLabelError {
     /// The kind has selectable fields, and this is none of them.
     #[error("field label not supported: {0}")]
     NotSupported(String),
+    /// As [`Self::NotSupported`], in the words of Jobs.
+    #[error("field label {0:?} not supported for {1}")]
+    NotSupportedFor(String, &'static str),
+    /// As [`Self::NotSupported`], in the words of ResourceSlices.
+    #[error("field label not supported for {api_version}, Kind={kind}: {field}")]
+    NotSupportedForKind {
+        /// The field.
+        field: String,
+        /// The version of the kind, such as `resource.k8s.io/v1`.
+        api_version: String,
+        /// The kind.
+        kind: String,
+    },
     /// The kind has no selectable fields beyond its name and namespace.
     #[error("{0:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")]
     NotKnown(String),
@@ -79,8 +92,15 @@ pub fn check_field_label(gvk: &Gvk, field: &str) -> Result<(), FieldLabelError> 
     let declared = declared(gvk);
     let known = matches!(field, "metadata.name" | "metadata.namespace");
     match declared {
-        _ if known => Ok(()),
+        // The namespace of a node was never selectable.
+        _ if known && (field == "metadata.name" || gvk.kind != "Node") => Ok(()),
         Some(fields) if fields.contains(&field) => Ok(()),
+        Some(_) if gvk.kind == "Job" => Err(FieldLabelError::NotSupportedFor(field.to_owned(), "Job")),
+        Some(_) if gvk.kind == "ResourceSlice" => Err(FieldLabelError::NotSupportedForKind {
+            field: field.to_owned(),
+            api_version: gvk.api_version(),
+            kind: gvk.kind.clone(),
+        }),
         Some(_) => Err(FieldLabelError::NotSupported(field.to_owned())),
         None => Err(FieldLabelError::NotKnown(field.to_owned())),
     }

@@ -36,7 +36,12 @@ impl FieldSelector {
             let (field, value, negated) = split_operator(term).ok_or_else(|| {
                 ParseSelectorError(format!("invalid selector: '{term}'; can't understand '{term}'"))
             })?;
-            requirements.push(FieldRequirement { field: field.to_owned(), value: unescape(value)?, negated });
+            let value = unescape(value)?;
+            // A lone `=` says nothing, and upstream takes it.
+            if field.is_empty() && value.is_empty() {
+                continue;
+            }
+            requirements.push(FieldRequirement { field: field.to_owned(), value, negated });
         }
         Ok(Self { requirements })
     }
@@ -115,9 +120,8 @@ fn unescape(value: &str) -> Result<String, ParseSelectorError> {
                 }
             },
             '=' => {
-                return Err(ParseSelectorError(format!(
-                    "invalid field selector: unescaped '=' in value: {value}"
-                )));
+                // Upstream prints the character as a number.
+                return Err(ParseSelectorError("invalid field selector: unescaped character in value: 61".into()));
             }
             c => out.push(c),
         }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::ParseSelectorError;
+use crate::field::quote;
 use crate::{Map, Value, names};
 
 /// How a requirement compares.
@@ -63,7 +64,7 @@ impl LabelSelector {
     /// # Errors
     /// With upstream's text, which starts `unable to parse requirement:` for most.
     pub fn parse(text: &str) -> Result<Self, ParseSelectorError> {
-        let mut requirements = Parser { rest: text }.selector()?;
+        let mut requirements = Parser::new(text).selector()?;
         requirements.sort_by(|a, b| a.key.cmp(&b.key));
         Ok(Self { requirements, nothing: false })
     }
@@ -124,9 +125,7 @@ impl Requirement {
     /// When key, operator and values do not fit together.
     pub fn new(key: &str, operator: Operator, mut values: Vec<String>) -> Result<Self, ParseSelectorError> {
         let bad = |text: String| Err(ParseSelectorError(text));
-        if let Some(why) = names::qualified_name(key).into_iter().next() {
-            return bad(format!("key: Invalid value: \"{key}\": {why}"));
-        }
+        check_key(key, "key")?;
         match operator {
             Operator::In | Operator::NotIn if values.is_empty() => {
                 return bad(
@@ -142,15 +141,18 @@ impl Requirement {
             Operator::GreaterThan | Operator::LessThan
                 if values.len() != 1 || values.iter().any(|v| v.parse::<i64>().is_err()) =>
             {
-                return bad(
-                    "values[0]: Invalid value: for 'Gt', 'Lt' operators, the value must be an integer".into(),
-                );
+                return bad(format!(
+                    "values[0]: Invalid value: {}: for 'Gt', 'Lt' operators, the value must be an integer",
+                    quote(values.first().map_or("", String::as_str))
+                ));
             }
             _ => {}
         }
         for (at, value) in values.iter().enumerate() {
-            if let Some(why) = names::label_value(value).into_iter().next() {
-                return bad(format!("values[{at}][{key}]: Invalid value: \"{value}\": {why}"));
+            let complaints = names::label_value(value);
+            if !complaints.is_empty() {
+                let why = complaints.join("; ");
+                return bad(format!("values[{at}][{key}]: Invalid value: {}: {why}", quote(value)));
             }
         }
         values.sort();
@@ -195,110 +197,177 @@ impl fmt::Display for LabelSelector {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token {
+    End,
+    Comma,
+    Not,
+    Open,
+    Close,
+    Equals,
+    DoubleEquals,
+    NotEquals,
+    Greater,
+    Less,
+    /// A key or a value; the words `in` and `notin` are operators only where one may stand.
+    Word,
+}
+
+/// Tokens and their texts, looked at one ahead.
 struct Parser<'a> {
     rest: &'a str,
+    token: Token,
+    text: &'a str,
 }
 
 impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Self {
+        let mut parser = Parser { rest: text, token: Token::End, text: "" };
+        parser.advance();
+        parser
+    }
+
+    fn advance(&mut self) {
+        const SPECIAL: [(&str, Token); 9] = [
+            ("==", Token::DoubleEquals),
+            ("!=", Token::NotEquals),
+            ("=", Token::Equals),
+            ("!", Token::Not),
+            ("(", Token::Open),
+            (")", Token::Close),
+            (",", Token::Comma),
+            (">", Token::Greater),
+            ("<", Token::Less),
+        ];
+        let blank = |c: char| matches!(c, ' ' | '\t' | '\r' | '\n');
+        self.rest = self.rest.trim_start_matches(blank);
+        let special = SPECIAL.iter().find(|(text, _)| self.rest.starts_with(text));
+        let (token, length) = match special {
+            Some((text, token)) => (*token, text.len()),
+            None if self.rest.is_empty() => (Token::End, 0),
+            None => {
+                let end = self.rest.find(|c: char| blank(c) || "=!(),<>".contains(c));
+                (Token::Word, end.unwrap_or(self.rest.len()))
+            }
+        };
+        (self.text, self.rest) = self.rest.split_at(length);
+        self.token = token;
+    }
+
+    /// The current token, which is left behind.
+    fn consume(&mut self) -> (Token, &'a str) {
+        let current = (self.token, self.text);
+        self.advance();
+        current
+    }
+
     fn selector(&mut self) -> Result<Vec<Requirement>, ParseSelectorError> {
         let mut requirements = Vec::new();
-        self.skip_space();
-        while !self.rest.is_empty() {
-            requirements.push(
-                self.requirement()
-                    .map_err(|e| ParseSelectorError(format!("unable to parse requirement: {}", e.0)))?,
-            );
-            self.skip_space();
-            if self.eat(",") {
-                self.skip_space();
-                if self.rest.is_empty() {
-                    return Err(self.unexpected("identifier after ','"));
-                }
-            } else if !self.rest.is_empty() {
-                return Err(self.unexpected("',' or 'end of string'"));
+        loop {
+            match self.token {
+                Token::Word | Token::Not => {}
+                Token::End => return Ok(requirements),
+                _ => return Err(found(self.text, ", expected: !, identifier, or 'end of string'")),
+            }
+            let requirement = self
+                .requirement()
+                .map_err(|error| ParseSelectorError(format!("unable to parse requirement: {error}")))?;
+            requirements.push(requirement);
+            match self.consume() {
+                (Token::End, _) => return Ok(requirements),
+                (Token::Comma, _) if matches!(self.token, Token::Word | Token::Not) => {}
+                (Token::Comma, _) => return Err(found(self.text, ", expected: identifier after ','")),
+                (_, text) => return Err(found(text, ", expected: ',' or 'end of string'")),
             }
         }
-        Ok(requirements)
     }
 
     fn requirement(&mut self) -> Result<Requirement, ParseSelectorError> {
-        if self.eat("!") {
-            let key = self.word();
+        let mut next = self.consume();
+        let absent = next.0 == Token::Not;
+        if absent {
+            next = self.consume();
+        }
+        let (Token::Word, key) = next else { return Err(found(next.1, ", expected: identifier")) };
+        check_key(key, "<nil>")?;
+        if absent {
             return Requirement::new(key, Operator::DoesNotExist, Vec::new());
         }
-        let key = self.word();
-        if key.is_empty() {
-            return Err(self.unexpected("!, identifier, or 'end of string'"));
-        }
-        self.skip_space();
-        if self.rest.is_empty() || self.rest.starts_with(',') {
+        if matches!(self.token, Token::End | Token::Comma) {
             return Requirement::new(key, Operator::Exists, Vec::new());
         }
-        let one = |operator: Operator, parser: &mut Self| {
-            let value = parser.word().to_owned();
-            Requirement::new(key, operator, vec![value])
-        };
-        if self.eat("==") || self.eat("=") {
-            return one(Operator::In, self);
+        match self.consume() {
+            (Token::Equals | Token::DoubleEquals, _) => self.compared(key, Operator::In),
+            (Token::NotEquals, _) => self.compared(key, Operator::NotIn),
+            (Token::Greater, _) => self.compared(key, Operator::GreaterThan),
+            (Token::Less, _) => self.compared(key, Operator::LessThan),
+            (Token::Word, "in") => Requirement::new(key, Operator::In, self.values()?),
+            (Token::Word, "notin") => Requirement::new(key, Operator::NotIn, self.values()?),
+            (_, text) => Err(found(text, ", expected: in, notin, =, ==, !=, gt, lt")),
         }
-        if self.eat("!=") {
-            return one(Operator::NotIn, self);
+    }
+
+    fn compared(&mut self, key: &str, operator: Operator) -> Result<Requirement, ParseSelectorError> {
+        if matches!(self.token, Token::End | Token::Comma) {
+            return Requirement::new(key, operator, vec![String::new()]);
         }
-        if self.eat(">") {
-            return one(Operator::GreaterThan, self);
-        }
-        if self.eat("<") {
-            return one(Operator::LessThan, self);
-        }
-        match self.word() {
-            "in" => Requirement::new(key, Operator::In, self.values()?),
-            "notin" => Requirement::new(key, Operator::NotIn, self.values()?),
-            other => {
-                Err(ParseSelectorError(format!("found '{other}', expected: in, notin, =, ==, !=, gt, lt")))
-            }
+        match self.consume() {
+            (Token::Word, value) => Requirement::new(key, operator, vec![value.to_owned()]),
+            (_, text) => Err(found(text, ", expected: identifier")),
         }
     }
 
     fn values(&mut self) -> Result<Vec<String>, ParseSelectorError> {
-        self.skip_space();
-        if !self.eat("(") {
-            return Err(self.unexpected("'('"));
+        let (token, text) = self.consume();
+        if token != Token::Open {
+            return Err(found(text, " expected: '('"));
+        }
+        match self.token {
+            Token::Close => {
+                self.advance();
+                return Ok(vec![String::new()]);
+            }
+            Token::Word | Token::Comma => {}
+            _ => return Err(found(self.text, ", expected: ',', ')' or identifier")),
         }
         let mut values = Vec::new();
         loop {
-            values.push(self.word().to_owned());
-            self.skip_space();
-            if self.eat(")") {
-                return Ok(values);
-            }
-            if !self.eat(",") {
-                return Err(self.unexpected("',' or ')'"));
+            match self.consume() {
+                (Token::Word, value) => {
+                    values.push(value.to_owned());
+                    match self.token {
+                        Token::Comma => {}
+                        Token::Close => break,
+                        _ => return Err(found(self.text, ", expected: ',' or ')'")),
+                    }
+                }
+                (Token::Comma, _) => {
+                    // `(,a)`, `(a,,b)` and `(a,)` hold an empty value.
+                    if values.is_empty() || matches!(self.token, Token::Close | Token::Comma) {
+                        values.push(String::new());
+                    }
+                    if self.token == Token::Close {
+                        break;
+                    }
+                }
+                (_, text) => return Err(found(text, ", expected: ',', or identifier")),
             }
         }
+        self.advance();
+        Ok(values)
     }
+}
 
-    fn unexpected(&self, expected: &str) -> ParseSelectorError {
-        let found: String = self.rest.chars().take(32).collect();
-        ParseSelectorError(format!("found '{found}', expected: {expected}"))
-    }
+fn found(text: &str, expected: &str) -> ParseSelectorError {
+    let text: String = text.chars().take(256).collect();
+    ParseSelectorError(format!("found '{text}'{expected}"))
+}
 
-    fn skip_space(&mut self) {
-        self.rest = self.rest.trim_start();
+/// Checks a key; `path` is what the complaint calls it.
+fn check_key(key: &str, path: &str) -> Result<(), ParseSelectorError> {
+    let complaints = names::qualified_name(key);
+    if complaints.is_empty() {
+        return Ok(());
     }
-
-    fn eat(&mut self, token: &str) -> bool {
-        self.skip_space();
-        let Some(rest) = self.rest.strip_prefix(token) else { return false };
-        self.rest = rest;
-        true
-    }
-
-    fn word(&mut self) -> &'a str {
-        self.skip_space();
-        let end =
-            self.rest.find(|c: char| c.is_whitespace() || "=!(),<>".contains(c)).unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at(end);
-        self.rest = rest;
-        word
-    }
+    Err(ParseSelectorError(format!("{path}: Invalid value: {}: {}", quote(key), complaints.join("; "))))
 }
