@@ -10,9 +10,10 @@ import yaml
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-VERSIONS = re.compile(r"((?:resource version|resourceVersion|current)[a-z ]*: ?)\d+(?: \(\d+\))?")
+VERSIONS = re.compile(r"((?:resource version|resourceVersion|current)[a-z ]*: ?|does not match the ResourceVersion in record \()\d+(?: \(\d+\))?")
 RUN = re.compile(r"(.)\1{999,}")
 REPEAT = re.compile(r"\$\{(.)\*(\d+)\}")
+YAML = re.compile(r"yaml: .*?(?= \(|$)", re.S)
 AGE = re.compile(r"^\d+(ms|s|m\d*s?)$")
 
 
@@ -71,7 +72,7 @@ class Topic:
         elif isinstance(body, str):
             data = self.fill(body).encode()
         elif body is not None:
-            data = self.fill(json.dumps(body)).encode()
+            data = self.fill(json.dumps(body, sort_keys=True)).encode()  # as the replay writes it
         if body is not None:
             step["body"] = body
         if save:
@@ -169,6 +170,7 @@ class Topic:
         text = RUN.sub(lambda m: "${%s*%d}" % (m.group(1), len(m.group(0))), text)
         text = UUID.sub(lambda m: self.symbol("uid", m.group(0)), text)
         text = TIME.sub(lambda m: "TIME" if near_now(m.group(0)) else m.group(0), text)
+        text = YAML.sub("yaml: ...", text)  # each parser has its own words
         return VERSIONS.sub(r"\1N", text)
 
     def normal(self, value, key=None, listed=False):
@@ -190,6 +192,9 @@ class Topic:
                     made[k] = ["IP" if re.match(r"\d", str(x)) else x for x in v]
                 elif k in ("nodePort", "healthCheckNodePort") and isinstance(v, int) and v >= 30000:
                     made[k] = 30000
+                elif k == "managedFields" and isinstance(v, list):
+                    # upstream orders them by time first, and times are of the clock
+                    made[k] = sorted((self.normal(x, k) for x in v), key=lambda x: json.dumps(x, sort_keys=True))
                 else:
                     made[k] = self.normal(v, k, listed=(is_list or is_table) and k == "metadata")
             causes = (value.get("details") or {}).get("causes") if value.get("kind") == "Status" and isinstance(value.get("details"), dict) else None

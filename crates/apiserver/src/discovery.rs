@@ -62,6 +62,8 @@ pub(crate) fn serve(
         ["api", version] => resources(&table, "", version).ok_or_else(Status::no_such_path)?,
         ["apis", group, version] => match resources(&table, group, version) {
             Some(document) => document,
+            // The group is served, this version of it is not.
+            None if groups(&table).iter().any(|(own, _)| own == group) => return Err(Status::no_such_path()),
             None => return Ok(render::no_such_page()),
         },
         _ => return Err(Status::no_such_path()),

@@ -75,7 +75,8 @@ pub(crate) fn decode_object(
         return Err(unreadable(kind, &format!("unexpected GroupVersion string: {api_version}"), bytes));
     }
     if resource.is_built_in() && encoding == Encoding::Json && !incoming.duplicates.is_empty() {
-        incoming.value = parse::json_merging(bytes).map_err(|error| Status::bad_request(error.to_string()))?;
+        incoming.value =
+            parse::json_merging(bytes).map_err(|error| Status::bad_request(error.to_string()))?;
     }
     Ok(incoming)
 }
@@ -269,7 +270,9 @@ fn was_served(given: &Gvk) -> bool {
     ];
     let current = Gvk::new(&given.group, "v1", &given.kind);
     builtin::type_name(&current).is_some()
-        && GONE.iter().any(|(group, versions)| *group == given.group && versions.contains(&given.version.as_str()))
+        && GONE
+            .iter()
+            .any(|(group, versions)| *group == given.group && versions.contains(&given.version.as_str()))
 }
 
 /// The name of the Go package that messages name a group by.

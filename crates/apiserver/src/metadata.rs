@@ -102,7 +102,9 @@ pub(crate) fn validate_finalizers(value: &Value) -> Vec<field::Error> {
 pub(crate) fn validate_update(new: &Value, old: &Value) -> Vec<field::Error> {
     let mut errors = Vec::new();
     for key in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
-        if let Some(value) = new.at(&["metadata", key]).filter(|value| old.at(&["metadata", key]) != Some(value)) {
+        if let Some(value) =
+            new.at(&["metadata", key]).filter(|value| old.at(&["metadata", key]) != Some(value))
+        {
             let path = Path::new("metadata").child(key);
             errors.push(field::Error::invalid(&path, value.clone(), "field is immutable"));
         }
@@ -196,13 +198,7 @@ fn owners(value: &Value, path: &Path, errors: &mut Vec<field::Error>) {
 
 /// Removes what only the server sets from a document that is to become a new object.
 pub(crate) fn wipe(value: &mut Value) {
-    for key in [
-        "uid",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "selfLink",
-    ] {
+    for key in ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
         value.take(&["metadata", key]);
     }
 }

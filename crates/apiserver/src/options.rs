@@ -47,6 +47,8 @@ pub struct WatchOptions {
     pub allow_bookmarks: bool,
     /// End the watch after this time. None: half an hour to an hour.
     pub timeout: Option<Duration>,
+    /// Whether `continue` was given; only a list may have it.
+    pub continues: bool,
 }
 
 /// How strictly a document is read: what happens with fields that the schema does not know and with duplicates.
@@ -176,6 +178,7 @@ impl WatchOptions {
             timeout: integer(query, "timeoutSeconds")?
                 .filter(|seconds| *seconds > 0)
                 .map(|seconds| Duration::from_secs(seconds as u64)),
+            continues: query.filled("continue").is_some(),
         };
         options.check()?;
         Ok(options)
@@ -188,8 +191,18 @@ impl WatchOptions {
     pub(crate) fn check(&self) -> Result<(), Status> {
         let mut errors = Vec::new();
         let path = Path::new("resourceVersionMatch");
+        if self.continues {
+            errors.push(field::Error::forbidden(
+                &path,
+                "resourceVersionMatch is forbidden when continue is provided",
+            ));
+        }
         match (self.send_initial_events, self.resource_version_match.as_deref()) {
             (Some(_), None) => errors.push(field::Error::forbidden(
+                &path,
+                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+            )),
+            (Some(_), Some(rule)) if rule != "NotOlderThan" => errors.push(field::Error::forbidden(
                 &path,
                 "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
             )),
@@ -197,10 +210,10 @@ impl WatchOptions {
                 &path,
                 "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
             )),
-            (Some(_), Some(rule)) if rule != "NotOlderThan" => {
-                errors.push(field::Error::unsupported(&path, rule, ["NotOlderThan"]));
-            }
             _ => {}
+        }
+        if let Some(rule) = self.resource_version_match.as_deref().filter(|rule| *rule != "NotOlderThan") {
+            errors.push(field::Error::unsupported(&path, rule, ["NotOlderThan"]));
         }
         invalid_unless_empty("ListOptions", errors)
     }

@@ -15,12 +15,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
 use pilothouse_schema::builtin;
 use pilothouse_schema::table::Include;
 use pilothouse_value::status::Details;
-use pilothouse_value::{field, Status, Value};
+use pilothouse_value::{Status, Value, field};
 use rustls_pki_types::CertificateDer;
 
 use crate::body::{self, Body};
 use crate::intake::{self, Incoming};
-use crate::negotiate::{Transform, self, Accepted, Format, MediaType};
+use crate::negotiate::{self, Accepted, Format, MediaType, Transform};
 use crate::options::{DeleteOptions, ListOptions, WatchOptions, WriteOptions};
 use crate::rbac::Attributes;
 use crate::render::{self, Style};
@@ -127,6 +127,11 @@ where
         return Ok(response);
     }
     let accepted = negotiate::accept(text(request.headers(), header::ACCEPT), resource.has_verb("list"))?;
+    if request.method() == http::Method::HEAD {
+        // Upstream routes GET alone.
+        let message = "the server does not allow this method on the requested resource";
+        return Err(Status::new(405, "MethodNotAllowed", message).with_details(Details::default()));
+    }
     one_or_many(accepted, &info.verb, &resource)?;
     let pretty = negotiate::wants_pretty(query.get("pretty"), context.user_agent.as_deref());
     let accepted = match accepted.format {

@@ -10,7 +10,7 @@ use pilothouse_value::{Status, Timestamp, Value};
 
 use crate::body::Body;
 use crate::document::Document;
-use crate::negotiate::{Accepted, Format, Transform};
+use crate::negotiate::{Accepted, Format, MetaVersion, Transform};
 use crate::resource::Resource;
 use crate::verbs::list::Page;
 use crate::verbs::watch::{Seen, Watch, WatchEventKind};
@@ -107,7 +107,7 @@ pub(crate) fn list(resource: &Resource, page: &Page, style: Style) -> Response<B
             let objects = values.iter().map(|value| &**value);
             let mut table =
                 table::build(resource.printer(), objects, metadata, style.now, style.include, true);
-            table.set(&["apiVersion"], version.api_version());
+            of_version(&mut table, version);
             return value(200, &table, style.accepted.format);
         }
         Transform::Metadata(version) | Transform::MetadataList(version) => {
@@ -196,8 +196,21 @@ fn transform(resource: &Resource, document: &Document, style: Style, columns: bo
             let objects = std::iter::once(&*value);
             let mut table =
                 table::build(resource.printer(), objects, metadata, style.now, style.include, columns);
-            table.set(&["apiVersion"], version.api_version());
+            of_version(&mut table, version);
             Some(table)
+        }
+    }
+}
+
+/// Makes a table one of this version, and the metadata in its rows too.
+fn of_version(table: &mut Value, version: MetaVersion) {
+    table.set(&["apiVersion"], version.api_version());
+    if version == MetaVersion::V1 {
+        return;
+    }
+    for row in table.get_mut("rows").and_then(Value::as_array_mut).into_iter().flatten() {
+        if row.str_at(&["object", "kind"]) == Some("PartialObjectMetadata") {
+            row.set(&["object", "apiVersion"], version.api_version());
         }
     }
 }

@@ -231,7 +231,10 @@ impl Rules {
                 ("apiextensions.k8s.io" | "apiregistration.k8s.io" | "coordination.k8s.io" | "policy", _)
                     | ("admissionregistration.k8s.io" | "node.k8s.io" | "storagemigration.k8s.io", _)
                     | ("certificates.k8s.io", "clustertrustbundles" | "podcertificaterequests")
-                    | ("storage.k8s.io", "csidrivers" | "csinodes" | "csistoragecapacities" | "volumeattachments")
+                    | (
+                        "storage.k8s.io",
+                        "csidrivers" | "csinodes" | "csistoragecapacities" | "volumeattachments"
+                    )
                     | ("internal.apiserver.k8s.io", "storageversions")
             ),
             create_on_update: matches!(
@@ -254,7 +257,11 @@ impl Rules {
                 ) | ("resource.k8s.io", _)
                     | (
                         "storage.k8s.io",
-                        "csidrivers" | "csinodes" | "storageclasses" | "volumeattachments" | "volumeattributesclasses"
+                        "csidrivers"
+                            | "csinodes"
+                            | "storageclasses"
+                            | "volumeattachments"
+                            | "volumeattributesclasses"
                     )
             ),
         }

@@ -88,9 +88,15 @@ pub(crate) fn prepare_status_update(resource: &Resource, new: &mut Value, old: &
     *new = Value::Object(fields);
     let kept: &[&str] = match resource.group.as_str() {
         "apps" if resource.plural == "deployments" => &["labels"],
-        _ if resets_metadata(resource) => {
-            &["labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp", "generation", "selfLink"]
-        }
+        _ if resets_metadata(resource) => &[
+            "labels",
+            "annotations",
+            "finalizers",
+            "ownerReferences",
+            "deletionTimestamp",
+            "generation",
+            "selfLink",
+        ],
         _ => &[],
     };
     for key in kept {

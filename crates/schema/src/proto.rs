@@ -27,10 +27,7 @@ const MAX_VALUES: usize = 1_000_000;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProtoError {
     /// The envelope is missing.
-    #[error(
-        "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] (hint: the body of an \
-         application/vnd.kubernetes.protobuf request starts with the bytes `k8s` and 0)"
-    )]
+    #[error("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")]
     NotProtobuf,
     /// The envelope says that its content is compressed or is not protobuf.
     #[error(

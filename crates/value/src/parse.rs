@@ -25,7 +25,7 @@ pub enum ParseError {
     #[error("parsing JSON: {0}")]
     Json(#[source] serde_json::Error),
     /// Not YAML, or YAML that has no JSON form (or expands beyond the parser's budget).
-    #[error("parsing YAML: {0}")]
+    #[error("yaml: {0}")]
     Yaml(String),
 }
 
@@ -64,8 +64,33 @@ pub fn json_keys(text: &[u8]) -> Vec<String> {
 /// # Errors
 /// [`ParseError::Yaml`] for anything that is not exactly one YAML document with string keys.
 pub fn yaml(text: &str) -> Result<Parsed, ParseError> {
-    let value = serde_saphyr::from_str::<Value>(text).map_err(|error| ParseError::Yaml(error.to_string()))?;
-    Ok(Parsed { value, duplicates: Vec::new() })
+    let options = serde_saphyr::options! { duplicate_keys: serde_saphyr::DuplicateKeyPolicy::PassThrough };
+    let Scanned(parsed) =
+        serde_saphyr::from_str_with_options(text, options).map_err(|error| yaml_error(&error))?;
+    Ok(parsed)
+}
+
+/// A document with the duplicate keys of its text.
+struct Scanned(Parsed);
+
+impl<'de> serde::Deserialize<'de> for Scanned {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut scan = Scan::default();
+        let value = Seed(&mut scan).deserialize(deserializer)?;
+        Ok(Scanned(Parsed { value, duplicates: scan.duplicates }))
+    }
+}
+
+/// The first line of the parser's message, which says where and why; the excerpt below it is for terminals.
+fn yaml_error(error: &serde_saphyr::Error) -> ParseError {
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    let place = first.strip_prefix("line ").and_then(|rest| {
+        let (line, rest) = rest.split_once(' ')?;
+        let (_, why) = rest.split_once(": ")?;
+        Some(format!("line {line}: {why}"))
+    });
+    ParseError::Yaml(place.unwrap_or_else(|| first.to_owned()))
 }
 
 /// Parses a stream of YAML documents separated by `---`; empty ones are left out.
@@ -73,7 +98,6 @@ pub fn yaml(text: &str) -> Result<Parsed, ParseError> {
 /// # Errors
 /// [`ParseError::Yaml`] for the first document that is not YAML with string keys.
 pub fn yaml_stream(text: &str) -> Result<Vec<Value>, ParseError> {
-    let documents =
-        serde_saphyr::from_multiple::<Value>(text).map_err(|error| ParseError::Yaml(error.to_string()))?;
+    let documents = serde_saphyr::from_multiple::<Value>(text).map_err(|error| yaml_error(&error))?;
     Ok(documents.into_iter().filter(|document| !document.is_null()).collect())
 }

@@ -53,24 +53,9 @@ pub(crate) async fn create_object(
         let why = "create not allowed while custom resource definition is terminating";
         return Err(Status::forbidden(&resource.group, &resource.plural, object::name(&value), why));
     }
-<<<<<<< HEAD
     metadata::wipe(&mut value);
     set_namespace(target, &mut value)?;
     metadata::dedup_owners(context, &mut value, false);
-=======
-    // It is the store that refuses it, and a dry run does not reach the store.
-    if !object::resource_version(&value).is_empty() && !options.dry_run {
-        // A bare storage error upstream: no reason, code 500.
-        return Err(Status::new(500, "", "resourceVersion should not be set on objects to be created"));
-    }
-    metadata::wipe(&mut value);
-    set_namespace(target, &mut value)?;
-    if let Some(warning) = metadata::dedup_owners(&mut value) {
-        context.warn(warning);
-    }
-    // Nobody owns a status that the kind does not take from here, but admission sees it.
-    let status = strategy::take_status(resource, &mut value);
->>>>>>> 3490a27 (fix(apiserver): errors, options, selectors and negotiation in the words of a real server)
     if tracking == Tracking::Update {
         ownership::track(context, target, options, None, &mut value).await;
     }

@@ -144,7 +144,6 @@ async fn apply(
     options: &WriteOptions,
 ) -> Result<Changed, Status> {
     let resource = &target.resource;
-<<<<<<< HEAD
     check_applied_kind(&resource.gvk(), &incoming.value)?;
     let complaint = strict_complaint(context, &incoming, options.field_validation);
     let applied = incoming.value;
@@ -182,12 +181,6 @@ async fn apply(
             continue;
         }
         return changed.map(|document| Changed { document, created: false });
-=======
-    let mut applied = incoming.value;
-    if options.field_validation == FieldValidation::Strict && !incoming.duplicates.is_empty() {
-        let complaints = intake::complaints(Vec::new(), incoming.duplicates, &[]).join(", ");
-        return Err(Status::bad_request(format!("error strict decoding patch: {complaints}")));
->>>>>>> 3490a27 (fix(apiserver): errors, options, selectors and negotiation in the words of a real server)
     }
 }
 
@@ -215,7 +208,7 @@ pub(crate) fn strict_complaint(
     if incoming.duplicates.is_empty() || validation == FieldValidation::Ignore {
         return None;
     }
-    let complaints = intake::complaints(Vec::new(), incoming.duplicates.clone()).join(", ");
+    let complaints = intake::complaints(Vec::new(), incoming.duplicates.clone(), &[]).join(", ");
     if validation == FieldValidation::Strict {
         return Some(Status::bad_request(format!("error strict decoding patch: {complaints}")));
     }

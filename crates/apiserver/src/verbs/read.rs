@@ -65,11 +65,8 @@ pub(crate) async fn reach(state: &State, version: u64) -> Result<(), Status> {
         return Ok(());
     }
     let current = state.store.revision();
-    Err(Status::timeout(format!("Timeout: Too large resource version: {version}, current: {current}"), 1).with_cause(
-        "ResourceVersionTooLarge",
-        "Too large resource version",
-        "",
-    ))
+    Err(Status::timeout(format!("Timeout: Too large resource version: {version}, current: {current}"), 1)
+        .with_cause("ResourceVersionTooLarge", "Too large resource version", ""))
 }
 
 /// The state right after a version.

@@ -38,13 +38,7 @@ pub(crate) async fn update(
     let mut body = intake::read(context, resource, incoming, options.field_validation)?;
     check_name(target, &mut body)?;
     let version = object::resource_version(&body).to_owned();
-<<<<<<< HEAD
     metadata::dedup_owners(context, &mut body, false);
-=======
-    if let Some(warning) = metadata::dedup_owners(&mut body) {
-        context.warn(warning);
-    }
->>>>>>> 3490a27 (fix(apiserver): errors, options, selectors and negotiation in the words of a real server)
     if !version.is_empty() && version.parse::<u64>().is_err() {
         let message = format!("strconv.ParseUint: parsing {}: invalid syntax", field::quote(&version));
         return Err(Status::new(500, "", message));

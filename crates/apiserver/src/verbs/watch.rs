@@ -172,9 +172,6 @@ impl Watch {
         if end_of_initial {
             value.set(&["metadata", "annotations", "k8s.io/initial-events-end"], "true");
         }
-        if resource.is_built_in() {
-            value.set(&["metadata", "creationTimestamp"], Value::Null);
-        }
         Seen { kind: WatchEventKind::Bookmark, document: value.into() }
     }
 

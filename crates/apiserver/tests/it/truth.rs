@@ -50,7 +50,12 @@ async fn replay(topic: &str) {
     let steps = parse::json(&bytes).unwrap().value;
     let steps = steps.as_array().unwrap();
     let server = Server::builder().require_service_accounts(false).start().unwrap();
-    let mut talk = Talk { service: server.service(User::admin()), saved: HashMap::new(), names: Names::default(), pairs: Pairs::default() };
+    let mut talk = Talk {
+        service: server.service(User::admin()),
+        saved: HashMap::new(),
+        names: Names::default(),
+        pairs: Pairs::default(),
+    };
     let mut differences = Vec::new();
     for (number, step) in steps.iter().enumerate() {
         if let Err(difference) = talk.step(step).await {
@@ -58,7 +63,13 @@ async fn replay(topic: &str) {
         }
     }
     println!("{topic}: {} pairs, {} agree", steps.len(), steps.len() - differences.len());
-    assert!(differences.is_empty(), "{} of {} differ\n\n{}", differences.len(), steps.len(), differences.join("\n"));
+    assert!(
+        differences.is_empty(),
+        "{} of {} differ\n\n{}",
+        differences.len(),
+        steps.len(),
+        differences.join("\n")
+    );
 }
 
 /// What a conversation remembers.
@@ -73,12 +84,15 @@ impl Talk {
     async fn step(&mut self, step: &Value) -> Result<(), String> {
         let (method, path) = step.str_at(&["do"]).unwrap().split_once(' ').unwrap();
         let mut request = Request::builder().method(method).uri(self.fill(path));
-        let mut headers = vec![("Accept", "application/json".to_owned()), ("User-Agent", "recorder/1".to_owned())];
+        let mut headers =
+            vec![("Accept", "application/json".to_owned()), ("User-Agent", "recorder/1".to_owned())];
         let body = step.get("body").map(|body| self.body(body));
         if body.is_some() {
             headers.push(("Content-Type", "application/json".to_owned()));
         }
-        for (name, value) in step.get("headers").and_then(Value::as_object).into_iter().flat_map(|map| map.iter()) {
+        for (name, value) in
+            step.get("headers").and_then(Value::as_object).into_iter().flat_map(|map| map.iter())
+        {
             headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
             for value in value.as_str().unwrap().split(if name == "Impersonate-Group" { ',' } else { '\n' }) {
                 headers.push((name, value.to_owned()));
@@ -110,15 +124,23 @@ impl Talk {
                 }
                 Err(_) => {
                     let lines = text.lines().filter(|line| !line.trim().is_empty());
-                    let events = lines.map(|line| parse::json(line.as_bytes()).map(|parsed| self.names.normal(&parsed.value)));
-                    Value::Array(events.collect::<Result<_, _>>().map_err(|error| format!("  not JSON: {error}: {text}"))?)
+                    let events = lines.map(|line| {
+                        parse::json(line.as_bytes()).map(|parsed| self.names.normal(&parsed.value))
+                    });
+                    Value::Array(
+                        events
+                            .collect::<Result<_, _>>()
+                            .map_err(|error| format!("  not JSON: {error}: {text}"))?,
+                    )
                 }
             };
             said.set(&["answer"], kept(answer, step));
         } else if !text.is_empty() {
             said.set(&["answer"], self.names.text(&text));
         }
-        for (name, place) in step.get("save").and_then(Value::as_object).into_iter().flat_map(|map| map.iter()) {
+        for (name, place) in
+            step.get("save").and_then(Value::as_object).into_iter().flat_map(|map| map.iter())
+        {
             let mut found = &raw;
             for part in place.as_str().unwrap().split('.') {
                 let next = match part.parse::<usize>() {
@@ -135,7 +157,11 @@ impl Talk {
     fn compare(&mut self, step: &Value, said: &Value) -> Result<(), String> {
         if step.get("unstable").is_some() {
             let same = step.get("code") == said.get("code");
-            return if same { Ok(()) } else { Err(format!("  code: {:?}, not {:?}", said.get("code"), step.get("code"))) };
+            return if same {
+                Ok(())
+            } else {
+                Err(format!("  code: {:?}, not {:?}", said.get("code"), step.get("code")))
+            };
         }
         let mut differences = Vec::new();
         if step.get("code") != said.get("code") {
@@ -178,7 +204,8 @@ impl Talk {
 
     fn warnings(&mut self, headers: &http::HeaderMap) -> Vec<Value> {
         let texts = headers.get_all("warning").iter().filter_map(|header| {
-            let text = std::str::from_utf8(header.as_bytes()).ok()?.strip_prefix("299 - \"")?.strip_suffix('"')?;
+            let text =
+                std::str::from_utf8(header.as_bytes()).ok()?.strip_prefix("299 - \"")?.strip_suffix('"')?;
             Some(text.replace("\\\"", "\"").replace("\\\\", "\\"))
         });
         texts.map(|text| Value::from(self.names.text(&text))).collect()
@@ -213,9 +240,9 @@ fn kept(answer: Value, step: &Value) -> Value {
         return answer;
     }
     match answer {
-        Value::Object(map) => {
-            Value::Object(map.into_iter().filter(|(key, _)| keep.iter().any(|kept| kept.as_str() == Some(key))).collect())
-        }
+        Value::Object(map) => Value::Object(
+            map.into_iter().filter(|(key, _)| keep.iter().any(|kept| kept.as_str() == Some(key))).collect(),
+        ),
         other => other,
     }
 }

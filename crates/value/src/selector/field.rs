@@ -121,7 +121,9 @@ fn unescape(value: &str) -> Result<String, ParseSelectorError> {
             },
             '=' => {
                 // Upstream prints the character as a number.
-                return Err(ParseSelectorError("invalid field selector: unescaped character in value: 61".into()));
+                return Err(ParseSelectorError(
+                    "invalid field selector: unescaped character in value: 61".into(),
+                ));
             }
             c => out.push(c),
         }

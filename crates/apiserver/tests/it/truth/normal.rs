@@ -9,8 +9,12 @@ use regex::{Captures, Regex};
 static TIME: LazyLock<Regex> = LazyLock::new(|| regex(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)"));
 static UUID: LazyLock<Regex> =
     LazyLock::new(|| regex(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
-static VERSIONS: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"((?:resource version|resourceVersion|current)[a-z ]*: ?)\d+(?: \(\d+\))?"));
+static VERSIONS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"((?:resource version|resourceVersion|current)[a-z ]*: ?|does not match the ResourceVersion in record \()\d+(?: \(\d+\))?",
+    )
+});
+static YAML: LazyLock<Regex> = LazyLock::new(|| regex(r"(?s)yaml: .*?( \(|$)"));
 static NAME: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(uid|rv)-\d+\b"));
 static AGE: LazyLock<Regex> = LazyLock::new(|| regex(r"^\d+(ms|s|m\d*s?)$"));
 
@@ -41,13 +45,16 @@ impl Names {
         let text = TIME.replace_all(&text, |found: &Captures<'_>| {
             if near_now(&found[0]) { "TIME".to_owned() } else { found[0].to_owned() }
         });
+        let text = YAML.replace_all(&text, "yaml: ...${1}");
         VERSIONS.replace_all(&text, "${1}N").into_owned()
     }
 
     fn under(&mut self, value: &Value, key: &str, listed: bool) -> Value {
         match value {
             Value::Object(map) => self.object(value, map, listed),
-            Value::Array(items) => Value::Array(items.iter().map(|item| self.under(item, key, false)).collect()),
+            Value::Array(items) => {
+                Value::Array(items.iter().map(|item| self.under(item, key, false)).collect())
+            }
             Value::String(text) if key == "cells" && AGE.is_match(text) => "AGE".into(),
             Value::String(text) => self.text(text).into(),
             other => other.clone(),
@@ -66,8 +73,14 @@ impl Names {
         let mut made = Value::object();
         for (key, member) in map.iter() {
             let normal = match (key, member.as_str()) {
-                ("resourceVersion", Some(text)) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => {
-                    if listed { "RV".into() } else { symbol(&mut self.versions, "rv", text).into() }
+                ("resourceVersion", Some(text))
+                    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) =>
+                {
+                    if listed {
+                        "RV".into()
+                    } else {
+                        symbol(&mut self.versions, "rv", text).into()
+                    }
                 }
                 ("continue", Some(text)) if !text.is_empty() => "CONTINUE".into(),
                 ("name", Some(text)) => match &generated {
@@ -76,8 +89,17 @@ impl Names {
                 },
                 ("clusterIP", Some(text)) if text.starts_with(|c: char| c.is_ascii_digit()) => "IP".into(),
                 ("clusterIPs", _) => addresses(member),
-                ("nodePort" | "healthCheckNodePort", _) if member.as_i64().is_some_and(|port| port >= 30000) => {
+                ("nodePort" | "healthCheckNodePort", _)
+                    if member.as_i64().is_some_and(|port| port >= 30000) =>
+                {
                     30000_i64.into()
+                }
+                ("managedFields", _) => {
+                    let mut managers = self.under(member, key, false);
+                    if let Some(managers) = managers.as_array_mut() {
+                        managers.sort_by_key(python_json);
+                    }
+                    managers
                 }
                 _ => self.under(member, key, lists && key == "metadata"),
             };
@@ -90,6 +112,21 @@ impl Names {
     }
 }
 
+/// The text by which the recorder sorts: as Python writes JSON, with a space after `:` and `,`.
+fn python_json(value: &Value) -> String {
+    let list = |parts: Vec<String>| parts.join(", ");
+    match value {
+        Value::Array(items) => format!("[{}]", list(items.iter().map(python_json).collect())),
+        Value::Object(map) => {
+            let member = |(key, value): (&str, &Value)| {
+                format!("{}: {}", Value::from(key).to_json(), python_json(value))
+            };
+            format!("{{{}}}", list(map.iter().map(member).collect()))
+        }
+        other => other.to_json(),
+    }
+}
+
 /// Several causes come in the order of a Go map; the message of an invalid object lists them in that order too.
 fn sort_causes(status: &mut Value) {
     let invalid = status.str_at(&["reason"]) == Some("Invalid");
@@ -97,7 +134,7 @@ fn sort_causes(status: &mut Value) {
     if causes.len() < 2 {
         return;
     }
-    causes.sort_by_key(Value::to_json);
+    causes.sort_by_key(python_json);
     if invalid {
         status.take(&["message"]);
     }
