@@ -14,6 +14,7 @@ VERSIONS = re.compile(r"((?:resource version|resourceVersion|current)[a-z ]*: ?|
 RUN = re.compile(r"(.)\1{999,}")
 REPEAT = re.compile(r"\$\{(.)\*(\d+)\}")
 YAML = re.compile(r"yaml: .*?(?= \(|$)", re.S)
+DUMP = re.compile(r'Invalid value: "\{\\".*\}": ', re.S)
 AGE = re.compile(r"^\d+(ms|s|m\d*s?)$")
 
 
@@ -72,7 +73,7 @@ class Topic:
         elif isinstance(body, str):
             data = self.fill(body).encode()
         elif body is not None:
-            data = self.fill(json.dumps(body, sort_keys=True)).encode()  # as the replay writes it
+            data = self.fill(json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)).encode()  # as the replay writes it
         if body is not None:
             step["body"] = body
         if save:
@@ -94,7 +95,9 @@ class Topic:
         if warnings:
             step["warnings"] = [self.text(re.sub(r"\\(.)", r"\1", w)) for w in warnings]
         raw = None
-        if "json" in kind:
+        if method == "HEAD":
+            pass
+        elif "json" in kind:
             lines = [line for line in response.text.split("\n") if line.strip()]
             try:
                 raw = json.loads(response.text)
@@ -104,6 +107,8 @@ class Topic:
             if keep and isinstance(answer, dict) and answer.get("kind") != "Status":
                 answer = {k: v for k, v in answer.items() if k in keep}
             step["answer"] = answer
+        elif "yaml" in kind:
+            step["answer"] = self.normal(yaml.load(response.text, Loader=yaml.BaseLoader))
         elif response.text:
             step["answer"] = self.text(response.text)
         for name, where in (save or {}).items():
@@ -170,6 +175,7 @@ class Topic:
         text = RUN.sub(lambda m: "${%s*%d}" % (m.group(1), len(m.group(0))), text)
         text = UUID.sub(lambda m: self.symbol("uid", m.group(0)), text)
         text = TIME.sub(lambda m: "TIME" if near_now(m.group(0)) else m.group(0), text)
+        text = DUMP.sub('Invalid value: "{...}": ', text)  # a whole object in the order of Go's structs
         text = YAML.sub("yaml: ...", text)  # each parser has its own words
         return VERSIONS.sub(r"\1N", text)
 

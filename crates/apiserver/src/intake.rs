@@ -81,24 +81,27 @@ pub(crate) fn decode_object(
     Ok(incoming)
 }
 
-/// What Go says of a document whose kind or version cannot be read.
-fn wrong_type_meta(value: &Value) -> Option<String> {
-    // Go's names of JSON's types.
-    let name = |value: &Value| match value.kind_name() {
+/// Go's name of a JSON type.
+pub(crate) fn go_name(value: &Value) -> &'static str {
+    match value.kind_name() {
         "boolean" => "bool",
         "integer" => "number",
         other => other,
-    };
+    }
+}
+
+/// What Go says of a document whose kind or version cannot be read.
+fn wrong_type_meta(value: &Value) -> Option<String> {
     if value.as_object().is_none() {
         return Some(format!(
             "json: cannot unmarshal {} into Go value of type struct {{ APIVersion string \
              \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }}",
-            name(value)
+            go_name(value)
         ));
     }
     ["apiVersion", "kind"].iter().find_map(|key| {
         let wrong = value.get(key).filter(|member| member.as_str().is_none() && !member.is_null())?;
-        Some(format!("json: cannot unmarshal {} into Go struct field .{key} of type string", name(wrong)))
+        Some(format!("json: cannot unmarshal {} into Go struct field .{key} of type string", go_name(wrong)))
     })
 }
 

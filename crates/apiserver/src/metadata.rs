@@ -101,7 +101,7 @@ pub(crate) fn validate_finalizers(value: &Value) -> Vec<field::Error> {
 /// Checks what an update may not do to metadata.
 pub(crate) fn validate_update(new: &Value, old: &Value) -> Vec<field::Error> {
     let mut errors = Vec::new();
-    for key in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+    for key in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
         if let Some(value) =
             new.at(&["metadata", key]).filter(|value| old.at(&["metadata", key]) != Some(value))
         {
@@ -205,11 +205,11 @@ pub(crate) fn wipe(value: &mut Value) {
 
 /// Puts back what an update may not change.
 pub(crate) fn restore(new: &mut Value, old: &Value) {
-    for key in ["uid", "creationTimestamp", "generation"] {
+    for key in ["creationTimestamp", "generation"] {
         copy(new, old, key);
     }
     // Left out they stay as they are; changed they are refused.
-    for key in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+    for key in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
         if new.at(&["metadata", key]).is_none() {
             copy(new, old, key);
         }

@@ -388,7 +388,11 @@ impl Call<'_> {
             PatchKind::Apply => negotiate::Encoding::Yaml,
             _ => negotiate::Encoding::Json,
         };
-        let incoming = read_patch(encoding, &bytes)?;
+        let incoming = read_patch(encoding, &bytes).map_err(|status| match kind {
+            // What these libraries say, whatever is wrong.
+            PatchKind::Json | PatchKind::Merge if status.code == 400 => Status::bad_request("invalid JSON patch"),
+            _ => status,
+        })?;
         let changed = patch::patch(self.context, self.target, kind, incoming, &options).await?;
         Ok(self.object(if changed.created { 201 } else { 200 }, &changed.document))
     }

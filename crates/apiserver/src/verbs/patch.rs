@@ -3,7 +3,7 @@
 use pilothouse_merge::{json_patch, merge_patch, strategic};
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::status::Details;
-use pilothouse_value::{Gvk, Status, Value, object};
+use pilothouse_value::{GroupVersion, Gvk, Status, Value, object};
 
 use crate::intake::{self, Incoming};
 use crate::options::{FieldValidation, WriteOptions};
@@ -132,6 +132,10 @@ fn read_patched(
         let error = field::Error::invalid(&Path::new("patch"), text.as_str(), why);
         Status::invalid("", "", "", &[error])
     })?;
+    let mut read = read;
+    if object::namespace(&read).is_none() && !target.namespace.is_empty() {
+        read.set(&["metadata", "namespace"], target.namespace.as_str());
+    }
     check_place(target, &read)?;
     Ok(read)
 }
@@ -161,7 +165,9 @@ async fn apply(
     loop {
         let exists = context.state.store.get(&resource.key, &target.namespace, &target.name).is_some();
         if !exists && target.subresource.is_none() {
-            let made = make(None)?;
+            let mut made = make(None)?;
+            // Which version was applied to says nothing of an object that is not there.
+            made.take(&["metadata", "resourceVersion"]);
             if !object::uid(&made).is_empty() {
                 return Err(target.conflict(&format!(
                     "uid mismatch: the provided object specified uid {}, and no existing object was found",
@@ -189,7 +195,16 @@ async fn apply(
 /// # Errors
 /// 400 otherwise.
 pub(crate) fn check_applied_kind(gvk: &Gvk, applied: &Value) -> Result<(), Status> {
-    let given = Gvk::of(applied).unwrap_or_default();
+    if let Some(wrong) = Some(applied).filter(|applied| applied.as_object().is_none() && !applied.is_null()) {
+        return Err(Status::bad_request(format!(
+            "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go value of \
+             type map[string]interface {{}}",
+            intake::go_name(wrong)
+        )));
+    }
+    let text = |key: &str| applied.str_at(&[key]).unwrap_or_default();
+    let version: GroupVersion = text("apiVersion").parse().unwrap_or_default();
+    let given = version.kind(text("kind"));
     if given == *gvk {
         return Ok(());
     }

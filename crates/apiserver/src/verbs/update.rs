@@ -56,7 +56,11 @@ pub(crate) async fn update(
         let error = field::Error::invalid(&path, 0, "must be specified for an update");
         return Err(Status::invalid(&resource.group, &resource.plural, &target.name, &[error]));
     }
-    let document = change(context, target, options, &version, Tracking::Update, |_| Ok(body.clone())).await?;
+    let document = change(context, target, options, &version, Tracking::Update, |current| {
+        check_uid(target, &body, current)?;
+        Ok(body.clone())
+    })
+    .await?;
     Ok(Changed { document, created: false })
 }
 
@@ -88,6 +92,26 @@ fn check_name(target: &Target, body: &mut Value) -> Result<(), Status> {
             Ok(())
         }
     }
+}
+
+/// An object that replaces another is of the same uid, if it has one.
+///
+/// # Errors
+/// 409 otherwise.
+fn check_uid(target: &Target, new: &Value, current: &Value) -> Result<(), Status> {
+    let resource = &target.resource;
+    let uid = object::uid(new);
+    if !uid.is_empty() && uid != object::uid(current) {
+        return Err(target.conflict(&format!(
+            "StorageError: invalid object, Code: 4, Key: /registry/{}/{}{}, ResourceVersion: 0, AdditionalErrorMsg: \
+             Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+            resource.plural,
+            if target.namespace.is_empty() { String::new() } else { format!("{}/", target.namespace) },
+            target.name,
+            object::uid(current)
+        )));
+    }
+    Ok(())
 }
 
 /// Changes a stored object: `make` gives the new document from the present one. If others write in between, it starts
@@ -138,17 +162,6 @@ async fn try_change(
 ) -> Result<Option<Document>, Status> {
     let state = &context.state;
     let resource = &target.resource;
-    let uid = object::uid(&new);
-    if !uid.is_empty() && uid != object::uid(current) {
-        return Err(target.conflict(&format!(
-            "StorageError: invalid object, Code: 4, Key: /registry/{}/{}{}, ResourceVersion: 0, AdditionalErrorMsg: \
-             Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
-            resource.plural,
-            if target.namespace.is_empty() { String::new() } else { format!("{}/", target.namespace) },
-            target.name,
-            object::uid(current)
-        )));
-    }
     if tracking == Tracking::Update {
         ownership::track(context, target, options, Some(current), &mut new).await;
     }
