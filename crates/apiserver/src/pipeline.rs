@@ -390,7 +390,9 @@ impl Call<'_> {
         };
         let incoming = read_patch(encoding, &bytes).map_err(|status| match kind {
             // What these libraries say, whatever is wrong.
-            PatchKind::Json | PatchKind::Merge if status.code == 400 => Status::bad_request("invalid JSON patch"),
+            PatchKind::Json | PatchKind::Merge if status.code == 400 => {
+                Status::bad_request("invalid JSON patch")
+            }
             _ => status,
         })?;
         let changed = patch::patch(self.context, self.target, kind, incoming, &options).await?;

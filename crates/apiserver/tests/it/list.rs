@@ -187,7 +187,7 @@ async fn a_version_of_the_future_times_out() {
     let api = Api::start();
     let answer = api.get("/api/v1/namespaces/default/configmaps?resourceVersion=999999").await;
     assert_eq!((answer.code, answer.json().str_at(&["reason"])), (504, Some("Timeout")));
-    assert!(answer.message().starts_with("Too large resource version: 999999, current: "));
+    assert!(answer.message().starts_with("Timeout: Too large resource version: 999999, current: "));
     assert_eq!(answer.header("retry-after"), "1");
 }
 

@@ -28,7 +28,7 @@ macro_rules! topics {
     };
 }
 
-topics!(apply, create, delete, http, list, patch, update, watch);
+topics!(apply, crd, create, delete, http, list, patch, update, watch);
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/recorded/truth")
@@ -56,14 +56,21 @@ async fn replay(topic: &str) {
         names: Names::default(),
         pairs: Pairs::default(),
     };
-    let mut differences = Vec::new();
+    let known = known_differences(topic);
+    let (mut differences, mut cured) = (Vec::new(), Vec::new());
     for (number, step) in steps.iter().enumerate() {
-        if let Err(difference) = talk.step(step).await {
-            let headers = step.get("headers").map(Value::to_json).unwrap_or_default();
-            differences.push(format!("step {number}: {} {headers}\n{difference}", step.str_at(&["do"]).unwrap()));
+        match (talk.step(step).await, known.contains(&number)) {
+            (Err(difference), false) => {
+                let headers = step.get("headers").map(Value::to_json).unwrap_or_default();
+                let asked = step.str_at(&["do"]).unwrap();
+                differences.push(format!("step {number}: {asked} {headers}\n{difference}"));
+            }
+            (Ok(()), true) => cured.push(number),
+            _ => {}
         }
     }
-    println!("{topic}: {} pairs, {} agree", steps.len(), steps.len() - differences.len());
+    let agreed = steps.len() - differences.len() - known.len() + cured.len();
+    println!("{topic}: {} pairs, {agreed} agree", steps.len());
     assert!(
         differences.is_empty(),
         "{} of {} differ\n\n{}",
@@ -71,6 +78,24 @@ async fn replay(topic: &str) {
         steps.len(),
         differences.join("\n")
     );
+    assert!(cured.is_empty(), "steps {cured:?} of {topic} agree now: delete their lines in differences.txt");
+}
+
+/// The steps that `conformance/truth/differences.txt` says we answer otherwise, and why.
+fn known_differences(topic: &str) -> Vec<usize> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/truth/differences.txt");
+    let text = std::fs::read_to_string(file).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    let mut steps = Vec::new();
+    for line in lines {
+        let mut words = line.splitn(3, ' ');
+        let (name, step, why) = (words.next().unwrap(), words.next().unwrap(), words.next());
+        assert!(why.is_some(), "a difference without a reason: {line}");
+        if name == topic {
+            steps.push(step.parse().unwrap());
+        }
+    }
+    steps
 }
 
 /// What a conversation remembers.
@@ -244,7 +269,9 @@ impl Talk {
 fn as_text(value: Value) -> Value {
     match value {
         Value::Array(items) => Value::Array(items.into_iter().map(as_text).collect()),
-        Value::Object(map) => Value::Object(map.into_iter().map(|(key, value)| (key, as_text(value))).collect()),
+        Value::Object(map) => {
+            Value::Object(map.into_iter().map(|(key, value)| (key, as_text(value))).collect())
+        }
         Value::String(text) => Value::String(text),
         other => Value::String(other.to_json()),
     }

@@ -38,10 +38,11 @@ async fn what_only_the_server_sets_cannot_be_changed() {
     let made = api.client.create(&config_maps(), Some("default"), config_map("a")).await.unwrap();
     let mut changed = made.clone();
     changed.set(&["metadata", "creationTimestamp"], "1999-01-01T00:00:00Z");
-    changed.set(&["metadata", "deletionTimestamp"], "1999-01-01T00:00:00Z");
-    let updated = api.client.update(&config_maps(), Some("default"), changed).await.unwrap();
+    let updated = api.client.update(&config_maps(), Some("default"), changed.clone()).await.unwrap();
     assert_eq!(updated.at(&["metadata", "creationTimestamp"]), made.at(&["metadata", "creationTimestamp"]));
-    assert_eq!(object::deletion_timestamp(&updated), None);
+    changed.set(&["metadata", "deletionTimestamp"], "1999-01-01T00:00:00Z");
+    let refused = api.client.update(&config_maps(), Some("default"), changed).await.unwrap_err();
+    assert!(refused.message.ends_with("Invalid value: \"1999-01-01T00:00:00Z\": field is immutable"), "{refused:?}");
 }
 
 #[tokio::test]
