@@ -42,7 +42,10 @@ async fn what_only_the_server_sets_cannot_be_changed() {
     assert_eq!(updated.at(&["metadata", "creationTimestamp"]), made.at(&["metadata", "creationTimestamp"]));
     changed.set(&["metadata", "deletionTimestamp"], "1999-01-01T00:00:00Z");
     let refused = api.client.update(&config_maps(), Some("default"), changed).await.unwrap_err();
-    assert!(refused.message.ends_with("Invalid value: \"1999-01-01T00:00:00Z\": field is immutable"), "{refused:?}");
+    assert!(
+        refused.message.ends_with("Invalid value: \"1999-01-01T00:00:00Z\": field is immutable"),
+        "{refused:?}"
+    );
 }
 
 #[tokio::test]
