@@ -220,7 +220,10 @@ impl Rules {
         let names = match (group, plural) {
             ("", "namespaces") => NameRule::Label,
             ("", "services") => NameRule::Label,
-            ("rbac.authorization.k8s.io", _) => NameRule::PathSegment,
+            // Trust bundles have the name of their signer in theirs.
+            ("rbac.authorization.k8s.io", _) | ("certificates.k8s.io", "clustertrustbundles") => {
+                NameRule::PathSegment
+            }
             _ => NameRule::Subdomain,
         };
         Rules {

@@ -13,7 +13,7 @@ use pilothouse_value::{Status, Value};
 
 use crate::state::{Context, Target};
 
-pub(crate) use attributes::{Attributes, Operation, Options};
+pub(crate) use attributes::{Attributes, Operation};
 pub(crate) use builtin::await_account;
 pub(crate) use conditions::check_condition;
 

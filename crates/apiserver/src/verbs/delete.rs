@@ -57,11 +57,22 @@ pub(crate) async fn delete(
     target: &Target,
     options: &DeleteOptions,
 ) -> Result<Deleted, Status> {
+    delete_as(context, target, &target.name, options).await
+}
+
+/// Deletes one object; `name` is the one that the request gave, which is none if it is about a collection.
+async fn delete_as(
+    context: &Context,
+    target: &Target,
+    name: &str,
+    options: &DeleteOptions,
+) -> Result<Deleted, Status> {
     for _ in 0..verbs::ATTEMPTS {
         let stored = verbs::stored(&context.state, target)?;
         let current = present::present(&context.state, &target.resource, &stored).await?.value();
         check_preconditions(target, options, &current)?;
         let mut attributes = Attributes::delete(context, target, current, options);
+        name.clone_into(&mut attributes.name);
         admission::mutate(&mut attributes).await?;
         admission::validate(&attributes).await?;
         if let Some(done) = try_delete(context, target, options, &stored).await? {
@@ -274,7 +285,7 @@ pub(crate) async fn delete_collection(
             name: object::name(&value).to_owned(),
             ..target.clone()
         };
-        match delete(context, &one, options).await {
+        match delete_as(context, &one, "", options).await {
             // Somebody else was faster.
             Err(status) if status.is_not_found() => {}
             outcome => drop(outcome?),

@@ -19,6 +19,8 @@ mod delete;
 #[cfg(test)]
 mod discovery;
 #[cfg(test)]
+mod hook;
+#[cfg(test)]
 mod http;
 #[cfg(test)]
 mod list;
@@ -38,3 +40,9 @@ mod truth;
 mod update;
 #[cfg(test)]
 mod watch;
+#[cfg(test)]
+mod webhooks;
+#[cfg(test)]
+mod webhooks_calls;
+#[cfg(test)]
+mod webhooks_config;

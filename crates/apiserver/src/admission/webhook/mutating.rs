@@ -224,13 +224,12 @@ fn kind(attributes: &Attributes<'_>, resource: &Resource) -> Gvk {
 /// Makes a patched document an object of its kind again.
 fn reread(attributes: &Attributes<'_>, resource: &Resource, mut value: Value) -> Result<Value, Status> {
     let gvk = kind(attributes, resource);
-    if builtin::type_name(&gvk).is_none() {
-        return Ok(value);
-    }
     if gvk == resource.gvk() {
         kinds::prune(resource, &mut value);
     }
-    kinds::read(&gvk, &mut value)?;
+    if builtin::type_name(&gvk).is_some() {
+        kinds::read(&gvk, &mut value)?;
+    }
     Ok(value)
 }
 
