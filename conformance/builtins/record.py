@@ -56,6 +56,8 @@ def settled(value):
     if isinstance(value, str):
         value = re.sub(r"20(2[6-9]|[3-9]\d)-\d\d-\d\dT\d\d:\d\d:\d\dZ", "TIME", value)
         value = re.sub(r"20(2[6-9]|[3-9]\d)-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", "MICROTIME", value)
+        value = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID", value)
+        value = re.sub(r"\bx-[bcdfghjklmnpqrstvwxz2456789]{5}\b", "x-RANDOM", value)
         value = re.sub(r"\b10\.0\.0\.\d+\b", "10.0.0.X", value)
     return value
 

@@ -36,7 +36,7 @@ class Server:
                  f"--secure-port={self.port}", "--authorization-mode=RBAC", f"--token-auth-file={self.dir}/tokens",
                  "--service-account-issuer=https://localhost", f"--service-account-key-file={self.dir}/sa.key",
                  f"--service-account-signing-key-file={self.dir}/sa.key", "--disable-admission-plugins=ServiceAccount",
-                 "--service-cluster-ip-range=10.0.0.0/24", "--endpoint-reconciler-type=none")
+                 "--service-cluster-ip-range=10.0.0.0/24", "--allow-privileged=true", "--endpoint-reconciler-type=none")
         self.session = requests.Session()
         self.session.trust_env = False  # no proxy and no CA bundle of the environment
         self.session.verify = False

@@ -35,13 +35,22 @@ pub(crate) fn default(resource: &Resource, value: &mut Value) {
     }
 }
 
-/// Checks what a status or an action changes. Of built-in kinds these are not bound by the rules of the main resource:
-/// a binding places a pod, whose spec may not change otherwise.
-pub(crate) fn validate_subresource(resource: &Resource, new: &Value, old: &Value) -> Vec<field::Error> {
+/// Checks what a status or an action changes. Of built-in kinds each has rules of its own: a binding places a pod, whose
+/// spec may not change otherwise.
+pub(crate) fn validate_subresource(
+    resource: &Resource,
+    subresource: &str,
+    new: &Value,
+    old: &Value,
+) -> Vec<field::Error> {
     if resource.is(crd::GROUP, crd::PLURAL) {
         return definition::validate_status(new);
     }
-    let Some(custom) = &resource.custom else { return metadata::validate_finalizers(new) };
+    let Some(custom) = &resource.custom else {
+        let mut errors = metadata::validate_finalizers(new);
+        errors.extend(builtin::validate_subresource(&resource.gvk(), subresource, new, old));
+        return errors;
+    };
     let mut errors = schema::validate_status(resource.schema(), new, old);
     if let Some(scale) = &custom.scale {
         errors.extend(definition::validate_scale(&scale.declared, new, true));

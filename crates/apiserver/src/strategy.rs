@@ -63,61 +63,23 @@ pub(crate) fn prepare_update(resource: &Resource, new: &mut Value, old: &Value) 
     }
 }
 
-/// Prepares an update through the status subresource: only the status changes.
-pub(crate) fn prepare_status_update(resource: &Resource, new: &mut Value, old: &Value) {
-    if resource.custom.is_some() {
-        let status = new.take(&["status"]);
-        let managed = new.take(&["metadata", "managedFields"]);
-        *new = old.clone();
-        set_or_take(new, &["status"], status);
-        set_or_take(new, &["metadata", "managedFields"], managed);
+/// Prepares an update through a subresource: only what it is for changes.
+pub(crate) fn prepare_subresource(
+    resource: &Resource,
+    subresource: &str,
+    new: &mut Value,
+    old: &Value,
+    now: &str,
+) {
+    if resource.custom.is_none() {
+        builtin::prepare_subresource(&resource.gvk(), subresource, old, new, now);
         return;
     }
-    // Built-in kinds let metadata (labels, annotations, finalizers) through, and nothing else beside the status.
-    let mut fields: Map = old.as_object().cloned().unwrap_or_default();
-    for key in ["metadata", "status"] {
-        match new.get(key) {
-            Some(value) => {
-                fields.insert(key, value.clone());
-            }
-            None => {
-                fields.remove(key);
-            }
-        }
-    }
-    *new = Value::Object(fields);
-    let kept: &[&str] = match resource.group.as_str() {
-        "apps" if resource.plural == "deployments" => &["labels"],
-        _ if resets_metadata(resource) => &[
-            "labels",
-            "annotations",
-            "finalizers",
-            "ownerReferences",
-            "deletionTimestamp",
-            "generation",
-            "selfLink",
-        ],
-        _ => &[],
-    };
-    for key in kept {
-        set_or_take(new, &["metadata", key], old.at(&["metadata", key]).cloned());
-    }
-}
-
-/// Whether a write of the status leaves the metadata alone, all but its managers.
-fn resets_metadata(resource: &Resource) -> bool {
-    matches!(
-        (resource.group.as_str(), resource.plural.as_str()),
-        ("", "pods")
-            | ("admissionregistration.k8s.io", "validatingadmissionpolicies")
-            | ("certificates.k8s.io", "podcertificaterequests")
-            | ("flowcontrol.apiserver.k8s.io", _)
-            | ("internal.apiserver.k8s.io", "storageversions")
-            | ("networking.k8s.io", "servicecidrs")
-            | ("resource.k8s.io", _)
-            | ("storage.k8s.io", "csinodes" | "volumeattachments")
-            | ("storagemigration.k8s.io", _)
-    )
+    let status = new.take(&["status"]);
+    let managed = new.take(&["metadata", "managedFields"]);
+    *new = old.clone();
+    set_or_take(new, &["status"], status);
+    set_or_take(new, &["metadata", "managedFields"], managed);
 }
 
 /// Prepares an update of the subresource `finalize` of a namespace: only the finalizers of its spec change.

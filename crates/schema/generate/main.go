@@ -101,6 +101,8 @@ func main() {
 	}
 	sort.Strings(kinds)
 	write(*out, "kinds.txt", kinds)
+	write(*out, "structs.txt", structs())
+	write(*out, "zones.txt", zones())
 	for model, name := range special {
 		g.texts["@"+name] = "@" + name + "\t" + describe(g.schemas[model])
 	}

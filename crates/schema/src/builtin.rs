@@ -8,10 +8,12 @@
 mod decode;
 mod defaults;
 mod descriptions;
+mod go;
 mod nodes;
 mod prepare;
 mod resources;
 mod selectable;
+mod subresources;
 pub(crate) mod types;
 mod validation;
 
@@ -24,7 +26,8 @@ pub use prepare::{has_generation, prepare_create, prepare_update};
 pub use resources::{Resource, Subresource, Verbs, resource, resources};
 
 pub use selectable::{FieldLabelError, check_field_label, field_value};
-pub use validation::{CompileCondition, validate, validate_webhooks};
+pub use subresources::prepare_subresource;
+pub use validation::{CompileCondition, validate, validate_binding, validate_subresource, validate_webhooks};
 
 pub(crate) use types::kinds_of_type;
 

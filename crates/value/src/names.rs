@@ -86,6 +86,26 @@ pub fn dns1123_subdomain(text: &str) -> Vec<String> {
     errors
 }
 
+/// A DNS subdomain in which labels may have underscores: the paths in which a resolver searches.
+pub fn dns1123_subdomain_with_underscore(text: &str) -> Vec<String> {
+    let mut errors = Vec::new();
+    if text.len() > DNS1123_SUBDOMAIN_MAX {
+        errors.push(max_len(DNS1123_SUBDOMAIN_MAX));
+    }
+    let is_label = |label: &str| {
+        shaped(label.strip_prefix('_').unwrap_or(label), is_lower_alnum, |b| matches!(b, b'-' | b'_'))
+    };
+    if !text.split('.').all(is_label) {
+        errors.push(regex_error(
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must \
+             start and end with an alphanumeric character",
+            "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*",
+            &["example.com"],
+        ));
+    }
+    errors
+}
+
 /// A DNS label as RFC 1035 has it (it starts with a letter): names of Services before 1.37, of CRD plurals.
 pub fn dns1035_label(text: &str) -> Vec<String> {
     let mut errors = Vec::new();

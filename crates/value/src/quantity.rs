@@ -37,6 +37,18 @@ impl Quantity {
         Self { nano: i128::from(value) * NANO, style: Style::DecimalSi }
     }
 
+    /// The sum, in the style of the first; clamped to what a quantity holds.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self { nano: self.nano.saturating_add(other.nano), style: self.style }
+    }
+
+    /// The value rounded up to thousandths, the finest that is kept of a resource.
+    #[must_use]
+    pub fn round_up_milli(self) -> Self {
+        Self { nano: div_up(self.nano, NANO / 1000) * (NANO / 1000), style: self.style }
+    }
+
     /// The value in billionths.
     pub const fn nano(self) -> i128 {
         self.nano

@@ -11,7 +11,7 @@ use crate::admission::{self, Attributes};
 use crate::document::Document;
 use crate::intake::{self, Incoming};
 use crate::options::WriteOptions;
-use crate::state::{Context, Target};
+use crate::state::{Context, State, Target};
 use crate::verbs::create::{self, Tracking};
 use crate::verbs::{self, Outcome, scale};
 use crate::{allocate, authz, crd, kinds, metadata, ownership, present, strategy};
@@ -168,9 +168,9 @@ async fn try_change(
     if admission::asks_others(context, target) {
         // Webhooks see the document as it came.
         new = admit(context, target, options, new, current).await?;
-        prepare(target, &mut new, current);
+        prepare(state, target, &mut new, current);
     } else {
-        prepare(target, &mut new, current);
+        prepare(state, target, &mut new, current);
         if admission::sees_updates(target) {
             new = admit(context, target, options, new, current).await?;
         }
@@ -189,7 +189,7 @@ async fn try_change(
     errors.extend(metadata::validate_update(&new, current));
     errors.extend(match target.subresource.as_deref() {
         None | Some("scale") => kinds::validate(resource, &new, Some(current)),
-        Some(_) => kinds::validate_subresource(resource, &new, current),
+        Some(name) => kinds::validate_subresource(resource, name, &new, current),
     });
     if !errors.is_empty() {
         return Err(target.invalid(&errors));
@@ -223,13 +223,15 @@ async fn try_change(
 }
 
 /// What the kind, or the subresource, makes of a document that is to take the place of another.
-fn prepare(target: &Target, new: &mut Value, current: &Value) {
+fn prepare(state: &State, target: &Target, new: &mut Value, current: &Value) {
     let resource = &target.resource;
     metadata::restore(new, current);
     match target.subresource.as_deref() {
         None | Some("scale") => strategy::prepare_update(resource, new, current),
-        Some("status") => strategy::prepare_status_update(resource, new, current),
         Some("finalize") => strategy::prepare_finalize(new, current),
+        Some(name @ ("status" | "approval" | "ephemeralcontainers" | "resize")) => {
+            strategy::prepare_subresource(resource, name, new, current, &state.now());
+        }
         // Actions change what they are for.
         Some(_) => {}
     }

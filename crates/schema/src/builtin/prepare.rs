@@ -154,7 +154,7 @@ fn generate_job_selector(job: &mut Value) {
 }
 
 /// The quality-of-service class that follows from the resources of a pod's containers.
-fn pod_qos(pod: &Value) -> &'static str {
+pub(super) fn pod_qos(pod: &Value) -> &'static str {
     let spec = |list| pod.items_at(&["spec", list]).iter();
     let mut classes = match pod.at(&["spec", "resources"]) {
         Some(resources) => vec![requirements_qos(resources)],

@@ -1,30 +1,36 @@
-//! Access, autoscaling, disruption budgets, leases, priorities.
+//! Access, disruption budgets, leases, priorities, runtimes.
 
+use pilothouse_value::field::Error;
 use pilothouse_value::{Value, names};
 
-use super::{At, Errors, IMMUTABLE, NOT_NEGATIVE, at_most_all, int_or_percent, label_selector};
+use super::super::go;
+use super::{At, Errors, IMMUTABLE, at_most_all, int_or_percent, label_selector, resources, scheduling};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 pub(super) fn role(at: &At<'_>, namespaced: bool, errors: &mut Errors) {
     for rule in at.items("rules") {
-        if rule.items("verbs").is_empty() {
-            errors.required(&rule.path.child("verbs"), "");
+        policy_rule(&rule, namespaced, errors);
+    }
+    if let Some(aggregation) = at.find("aggregationRule") {
+        let selectors = aggregation.items("clusterRoleSelectors");
+        if selectors.is_empty() {
+            let detail = "at least one clusterRoleSelector required if aggregationRule is non-nil";
+            errors.required(&aggregation.path.child("clusterRoleSelectors"), detail);
         }
-        let urls = rule.child("nonResourceURLs");
-        if !rule.items("nonResourceURLs").is_empty() {
-            if namespaced {
-                let detail = "namespaced rules cannot apply to non-resource URLs";
-                errors.invalid(&urls.path, urls.value.clone(), detail);
-            } else if ["apiGroups", "resources", "resourceNames"]
-                .iter()
-                .any(|list| !rule.items(list).is_empty())
-            {
-                let detail = "rules cannot apply to both regular resources and non-resource URLs";
-                errors.invalid(&urls.path, urls.value.clone(), detail);
+        for selector in selectors {
+            let before = errors.0.len();
+            label_selector(&selector, errors);
+            if errors.0.len() > before {
+                errors.invalid(&selector.path, Value::Null, "invalid label selector.");
             }
-            continue;
         }
+    }
+}
+
+fn policy_rule(rule: &At<'_>, namespaced: bool, errors: &mut Errors) {
+    let urls = rule.child("nonResourceURLs");
+    if rule.items("nonResourceURLs").is_empty() {
         if rule.items("apiGroups").is_empty() {
             errors
                 .required(&rule.path.child("apiGroups"), "resource rules must supply at least one api group");
@@ -33,14 +39,18 @@ pub(super) fn role(at: &At<'_>, namespaced: bool, errors: &mut Errors) {
             errors
                 .required(&rule.path.child("resources"), "resource rules must supply at least one resource");
         }
-    }
-    if let Some(aggregation) = at.find("aggregationRule") {
-        let selectors = aggregation.items("clusterRoleSelectors");
-        if selectors.is_empty() {
-            let detail = "at least one clusterRoleSelector required if aggregationRule is non-nil";
-            errors.required(&aggregation.path.child("clusterRoleSelectors"), detail);
+    } else {
+        if namespaced {
+            let detail = "namespaced rules cannot apply to non-resource URLs";
+            errors.invalid(&urls.path, urls.value.clone(), detail);
         }
-        selectors.iter().for_each(|selector| label_selector(selector, errors));
+        if ["apiGroups", "resources", "resourceNames"].iter().any(|list| !rule.items(list).is_empty()) {
+            let detail = "rules cannot apply to both regular resources and non-resource URLs";
+            errors.invalid(&urls.path, urls.value.clone(), detail);
+        }
+    }
+    if rule.items("verbs").is_empty() {
+        errors.required(&rule.path.child("verbs"), "");
     }
 }
 
@@ -62,15 +72,12 @@ pub(super) fn binding(at: &At<'_>, old: Option<&Value>, namespaced: bool, errors
         self::subject(&subject, namespaced, errors);
     }
     if old.is_some_and(|old| old.get("roleRef") != at.value.get("roleRef")) {
-        errors.invalid(&role.path, role.value.clone(), IMMUTABLE);
+        errors.shown(&role.path, "rbac.RoleRef", role.value, IMMUTABLE);
     }
 }
 
 fn subject(at: &At<'_>, namespaced: bool, errors: &mut Errors) {
     let (kind, name, group) = (at.text("kind"), at.text("name"), at.text("apiGroup"));
-    if name.is_empty() {
-        errors.required(&at.path.child("name"), "");
-    }
     match kind {
         "ServiceAccount" => {
             if !name.is_empty() {
@@ -90,52 +97,8 @@ fn subject(at: &At<'_>, namespaced: bool, errors: &mut Errors) {
         }
         kind => errors.unsupported(&at.path.child("kind"), kind, &["ServiceAccount", "User", "Group"]),
     }
-}
-
-pub(super) fn autoscaler(at: &At<'_>, errors: &mut Errors) {
-    let spec = at.child("spec");
-    let (min, max) = (spec.int("minReplicas"), spec.int("maxReplicas").unwrap_or_default());
-    let path = spec.path.child("maxReplicas");
-    if max == 0 {
-        errors.required(&path, "");
-    } else if max < 0 {
-        errors.invalid(&path, max, "must be greater than 0");
-    }
-    if min.is_some_and(|min| max < min) {
-        errors.invalid(&path, max, "must be greater than or equal to `minReplicas`");
-    }
-    if let Some(min) = min.filter(|min| *min < 0) {
-        errors.invalid(&spec.path.child("minReplicas"), min, NOT_NEGATIVE);
-    }
-    let target = spec.child("scaleTargetRef");
-    for field in ["kind", "name"] {
-        match target.text(field) {
-            "" => errors.required(&target.path.child(field), ""),
-            name => errors.complaints(&target.path.child(field), name, names::path_segment(name)),
-        }
-    }
-    let metrics = spec.items("metrics");
-    for metric in &metrics {
-        let kind = metric.text("type");
-        let mut source = kind.to_owned();
-        if let Some(first) = source.get_mut(..1) {
-            first.make_ascii_lowercase();
-        }
-        let known = ["ContainerResource", "External", "Object", "Pods", "Resource"];
-        if kind.is_empty() {
-            errors.required(&metric.path.child("type"), "must specify a metric source type");
-        } else if !known.contains(&kind) {
-            errors.unsupported(&metric.path.child("type"), kind, &known);
-        } else if metric.find(&source).is_none() {
-            let detail = "must populate information for the given metric source";
-            errors.required(&metric.path.child(&source), detail);
-        }
-    }
-    let outside = metrics.iter().any(|metric| matches!(metric.text("type"), "Object" | "External"));
-    if min == Some(0) && !outside {
-        let detail =
-            "must specify at least one Object or External metric to support scaling to zero replicas";
-        errors.forbidden(&spec.path.child("metrics"), detail);
+    if name.is_empty() {
+        errors.required(&at.path.child("name"), "");
     }
 }
 
@@ -144,7 +107,7 @@ pub(super) fn disruption_budget(at: &At<'_>, errors: &mut Errors) {
     let (min, max) = (spec.find("minAvailable"), spec.find("maxUnavailable"));
     if min.is_some() && max.is_some() {
         let detail = "minAvailable and maxUnavailable cannot be both set";
-        errors.invalid(&spec.path, spec.value.clone(), detail);
+        errors.shown(&spec.path, "policy.PodDisruptionBudgetSpec", spec.value, detail);
     }
     for one in [min, max].iter().flatten() {
         int_or_percent(one, errors);
@@ -167,15 +130,66 @@ pub(super) fn lease(at: &At<'_>, errors: &mut Errors) {
 /// The highest priority that users may declare; those above are the system's.
 const HIGHEST_USER_PRIORITY: i64 = 1_000_000_000;
 
+/// The classes of the system, with their values.
+const SYSTEM: [(&str, i64); 2] =
+    [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)];
+
 pub(super) fn priority_class(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     let value = at.int("value").unwrap_or_default();
-    let is_system = at.child("metadata").text("name").starts_with("system-");
-    if value > HIGHEST_USER_PRIORITY && !is_system {
+    let name = at.child("metadata").text("name");
+    if name.starts_with("system-") {
+        let known = SYSTEM.iter().find(|(known, _)| *known == name);
+        let why = match known {
+            None => Some(format!("{name} is not a known system priority class")),
+            Some((_, expected)) if *expected != value => {
+                Some(format!("value of {name} PriorityClass must be {expected}"))
+            }
+            Some(_) if at.flag("globalDefault") => {
+                Some(format!("globalDefault of {name} PriorityClass must be false"))
+            }
+            Some(_) => None,
+        };
+        if let Some(why) = why {
+            let detail =
+                "priority class names with 'system-' prefix are reserved for system use only. error: ";
+            errors.forbidden(&at.path.child("metadata").child("name"), format!("{detail}{why}"));
+        }
+    } else if value > HIGHEST_USER_PRIORITY {
         let detail = format!("maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}");
         errors.forbidden(&at.path.child("value"), detail);
     }
     errors.one_of(at, "preemptionPolicy", &["PreemptLowerPriority", "Never"], false);
-    if old.is_some_and(|old| old.i64_at(&["value"]).unwrap_or_default() != value) {
+    let Some(old) = old else { return };
+    if old.i64_at(&["value"]).unwrap_or_default() != value {
         errors.forbidden(&at.path.child("value"), "may not be changed in an update.");
+    }
+    errors.immutable(at, old, "preemptionPolicy");
+}
+
+pub(super) fn runtime_class(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
+    let handler = at.text("handler");
+    match handler {
+        "" => errors.required(&at.path.child("handler"), ""),
+        _ => errors.complaints(&at.path.child("handler"), handler, names::dns1123_label(handler)),
+    }
+    if let Some(overhead) = at.find("overhead") {
+        resources::quantities(&At { path: overhead.path.clone(), ..overhead.child("podFixed") }, errors);
+    }
+    if let Some(scheduling) = at.find("scheduling") {
+        super::labels(&scheduling, "nodeSelector", errors);
+        let tolerations = scheduling.items("tolerations");
+        for toleration in &tolerations {
+            scheduling::toleration(toleration, errors);
+        }
+        for (index, toleration) in tolerations.iter().enumerate() {
+            if tolerations.iter().take(index).any(|before| before.value == toleration.value) {
+                let shown = go::show("core.Toleration", toleration.value);
+                errors.0.push(Error::duplicate(&toleration.path, Value::Null).showing(shown));
+            }
+        }
+    }
+    if old.is_some_and(|old| old.str_at(&["handler"]) != Some(handler)) {
+        // Upstream shows null in place of the value.
+        errors.invalid(&at.path.child("handler"), Value::Null, IMMUTABLE);
     }
 }

@@ -1,25 +1,61 @@
-//! Pods and their templates.
+//! Pods and their templates, field by field in the order in which a server checks them.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use pilothouse_value::field::Error;
 use pilothouse_value::{Value, names};
 
-use super::{At, Errors, NOT_NEGATIVE, containers, labels, volumes};
+use super::{At, Errors, IP, containers, labels, pod_update, resources, scheduling, security, volumes};
 
-const UPDATABLE: &str = "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` \
-                         (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if \
-                         it was previously negative)";
 const DEADLINE: &str = "must be between 1 and 2147483647, inclusive";
+/// Annotations that say what has become fields.
+const MIRROR: &str = "kubernetes.io/config.mirror";
+const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
+const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 pub(super) fn pod(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     let spec = at.child("spec");
-    pod_spec(&spec, errors);
+    metadata_and_spec(at, errors);
     match old {
         None => {
             if !spec.items("ephemeralContainers").is_empty() {
                 errors.forbidden(&spec.path.child("ephemeralContainers"), "cannot be set on create");
             }
+            containers_of_pods_only(&spec, &["containers", "initContainers"], errors);
         }
-        Some(old) => update(&spec, old.get("spec").unwrap_or(&Value::Null), errors),
+        Some(old) => pod_update::update(at, old, errors),
+    }
+}
+
+/// What holds for pods whatever is done with them.
+pub(super) fn metadata_and_spec(at: &At<'_>, errors: &mut Errors) {
+    let spec = at.child("spec");
+    annotations(&at.child("metadata").child("annotations"), &spec, errors);
+    pod_spec(&spec, Some(&at.child("metadata")), errors);
+    if spec.text("serviceAccountName").is_empty() {
+        for volume in spec.items("volumes") {
+            for source in volume.child("projected").items("sources") {
+                if let Some(token) = source.find("serviceAccountToken") {
+                    errors.forbidden(&token.path, "must not be specified when serviceAccountName is not set");
+                }
+            }
+        }
+    }
+    errors.not_negative(&spec, &["terminationGracePeriodSeconds"]);
+}
+
+/// Images of pods have no space around them; those of templates always had, so they may.
+pub(super) fn containers_of_pods_only(spec: &At<'_>, lists: &[&str], errors: &mut Errors) {
+    for container in lists.iter().flat_map(|list| spec.items(list)) {
+        let image = container.text("image");
+        if image.trim() != image {
+            errors.invalid(
+                &container.path.child("image"),
+                image,
+                "must not have leading or trailing whitespace",
+            );
+        }
     }
 }
 
@@ -27,8 +63,13 @@ pub(super) fn template(at: &At<'_>, errors: &mut Errors) {
     let metadata = at.child("metadata");
     // Upstream leaves `metadata` out of these paths.
     labels(&At { value: metadata.value, path: at.path.clone() }, "labels", errors);
+    let given = At { value: metadata.child("annotations").value, path: at.path.child("annotations") };
+    for (key, _) in metadata.map("annotations") {
+        errors.complaints(&given.path, key, names::qualified_name(&key.to_lowercase()));
+    }
     let spec = at.child("spec");
-    pod_spec(&spec, errors);
+    annotations(&given, &spec, errors);
+    pod_spec(&spec, None, errors);
     if !spec.items("ephemeralContainers").is_empty() {
         errors.forbidden(
             &spec.path.child("ephemeralContainers"),
@@ -37,172 +78,251 @@ pub(super) fn template(at: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn pod_spec(spec: &At<'_>, errors: &mut Errors) {
+fn annotations(at: &At<'_>, spec: &At<'_>, errors: &mut Errors) {
+    if let Some(mirror) = at.find(MIRROR).filter(|_| spec.text("nodeName").is_empty()) {
+        let detail = "must set spec.nodeName if mirror pod annotation is set";
+        errors.invalid(&at.path.key(MIRROR), mirror.value.clone(), detail);
+    }
+    if let Some(cost) = at.find(DELETION_COST) {
+        let text = cost.value.as_str().unwrap_or_default();
+        let zeros = text.trim_start_matches(['-', '+']);
+        let canonical = zeros == "0" || !zeros.starts_with('0');
+        if text.starts_with('+') || !canonical || text.parse::<i32>().is_err() {
+            errors.invalid(&at.path.key(DELETION_COST), text, "must be a 32bit integer");
+        }
+    }
+    let containers: BTreeSet<&str> = ["initContainers", "containers"]
+        .iter()
+        .flat_map(|list| spec.items(list))
+        .map(|c| c.text("name"))
+        .collect();
+    for (key, value) in at.value.as_object().into_iter().flat_map(|map| map.iter()) {
+        let Some(container) = key.strip_prefix(APP_ARMOR) else { continue };
+        let profile = value.as_str().unwrap_or_default();
+        if !containers.contains(container) {
+            errors.invalid(&at.path.key(key), container, "container not found");
+        }
+        let known =
+            ["", "runtime/default", "unconfined"].contains(&profile) || profile.starts_with("localhost/");
+        if !known {
+            let detail =
+                format!("invalid AppArmor profile name: {}", pilothouse_value::field::quote(profile));
+            errors.invalid(&at.path.key(key), profile, detail);
+        }
+    }
+}
+
+/// The spec of a pod, or of the pods that a template is for.
+pub(super) fn pod_spec(spec: &At<'_>, metadata: Option<&At<'_>>, errors: &mut Errors) {
     if spec.find("terminationGracePeriodSeconds").is_none() {
         errors.required(&spec.path.child("terminationGracePeriodSeconds"), "");
     }
     volumes::volumes(spec, errors);
+    claims(spec, metadata, errors);
     containers::all(spec, errors);
+    resources::of_pod(spec, errors);
+    host_ports(spec, errors);
     errors.one_of(spec, "restartPolicy", &["Always", "OnFailure", "Never"], true);
     errors.one_of(spec, "dnsPolicy", &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"], true);
     labels(spec, "nodeSelector", errors);
-    if let Some(context) = spec.find("securityContext") {
-        for field in ["fsGroup", "runAsUser", "runAsGroup"] {
-            containers::user_id(&context, field, errors);
-        }
+    security::of_pod(spec, errors);
+    if spec.flag("shareProcessNamespace") && spec.flag("hostPID") {
+        let detail = "ShareProcessNamespace and HostPID cannot both be enabled";
+        errors.invalid(&spec.path.child("shareProcessNamespace"), true, detail);
     }
-    for (field, rule) in [
-        ("serviceAccountName", names::dns1123_subdomain as fn(&str) -> Vec<String>),
-        ("nodeName", names::dns1123_subdomain),
-        ("hostname", names::dns1123_label),
-        ("subdomain", names::dns1123_label),
-        ("priorityClassName", names::dns1123_subdomain),
-        ("runtimeClassName", names::dns1123_subdomain),
-    ] {
+    scheduling::affinity(&spec.child("affinity"), errors);
+    dns_config(spec, errors);
+    for gate in spec.items("readinessGates") {
+        let kind = gate.text("conditionType");
+        errors.complaints(&gate.path.child("conditionType"), kind, names::qualified_name(kind));
+    }
+    scheduling_gates(spec, errors);
+    scheduling::topology_spread(spec, errors);
+    security::host_process(spec, errors);
+    host_users(spec, errors);
+    names_and_times(spec, errors);
+    security::operating_system(spec, errors);
+}
+
+fn names_and_times(spec: &At<'_>, errors: &mut Errors) {
+    let name = |field: &str, rule: fn(&str) -> Vec<String>, errors: &mut Errors| {
         let name = spec.text(field);
         if !name.is_empty() {
             errors.complaints(&spec.path.child(field), name, rule(name));
         }
+    };
+    let over = spec.path.child("hostnameOverride");
+    if let Some(text) = spec.find("hostnameOverride").map(|at| at.value.as_str().unwrap_or_default()) {
+        for field in ["setHostnameAsFQDN", "hostNetwork"] {
+            if spec.flag(field) {
+                errors.forbidden(&over, format!("may not be specified when {field} is true"));
+            }
+        }
+        if text.len() > 64 {
+            errors.0.push(Error::too_long(&over, 64));
+        }
+        errors.complaints(&over, text, names::dns1123_subdomain(text));
     }
+    name("serviceAccountName", names::dns1123_subdomain, errors);
+    name("nodeName", names::dns1123_subdomain, errors);
     if let Some(seconds) =
         spec.int("activeDeadlineSeconds").filter(|seconds| !(1..=i64::from(i32::MAX)).contains(seconds))
     {
         errors.invalid(&spec.path.child("activeDeadlineSeconds"), seconds, DEADLINE);
     }
+    name("hostname", names::dns1123_label, errors);
+    name("subdomain", names::dns1123_label, errors);
     for toleration in spec.items("tolerations") {
-        self::toleration(&toleration, errors);
+        scheduling::toleration(&toleration, errors);
+    }
+    for alias in spec.items("hostAliases") {
+        if alias.text("ip").parse::<IpAddr>().is_err() {
+            errors.invalid(&alias.path.child("ip"), alias.text("ip"), IP);
+        }
+        for host in alias.items("hostnames") {
+            let text = host.value.as_str().unwrap_or_default();
+            errors.complaints(&host.path, text, names::dns1123_subdomain(text));
+        }
+    }
+    name("priorityClassName", names::dns1123_subdomain, errors);
+    if let Some(class) = spec.find("runtimeClassName") {
+        let text = class.value.as_str().unwrap_or_default();
+        errors.complaints(&class.path, text, names::dns1123_subdomain(text));
+    }
+    errors.one_of(spec, "preemptionPolicy", &["Never", "PreemptLowerPriority"], false);
+    resources::quantities(&spec.child("overhead"), errors);
+}
+
+fn host_ports(spec: &At<'_>, errors: &mut Errors) {
+    if !spec.flag("hostNetwork") {
+        return;
+    }
+    for port in ["containers", "initContainers"]
+        .iter()
+        .flat_map(|list| spec.items(list))
+        .flat_map(|c| c.items("ports"))
+    {
+        let (host, own) =
+            (port.int("hostPort").unwrap_or_default(), port.int("containerPort").unwrap_or_default());
+        if host != own {
+            errors.invalid(
+                &port.path.child("hostPort"),
+                host,
+                "must match `containerPort` when `hostNetwork` is true",
+            );
+        }
     }
 }
 
-fn toleration(at: &At<'_>, errors: &mut Errors) {
-    let (key, operator, effect) = (at.text("key"), at.text("operator"), at.text("effect"));
-    if !key.is_empty() {
-        errors.complaints(&at.path.child("key"), key, names::qualified_name(key));
-    } else if operator != "Exists" {
-        let detail =
-            "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
-        errors.invalid(&at.path.child("operator"), operator, detail);
+fn host_users(spec: &At<'_>, errors: &mut Errors) {
+    if spec.child("hostUsers").value.as_bool() != Some(false) {
+        return;
     }
-    if at.int("tolerationSeconds").is_some() && effect != "NoExecute" {
-        errors.invalid(
-            &at.path.child("effect"),
-            effect,
-            "effect must be 'NoExecute' when `tolerationSeconds` is set",
-        );
-    }
-    match operator {
-        "Equal" | "" => {
-            let value = at.text("value");
-            errors.complaints(&at.path.child("operator"), value, names::label_value(value));
+    for (field, shown) in [("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")] {
+        if spec.flag(field) {
+            errors.forbidden(&spec.path.child(shown), "when `hostUsers` is false");
         }
-        "Exists" => {
-            if !at.text("value").is_empty() {
-                errors.invalid(
-                    &at.path.child("operator"),
-                    at.text("value"),
-                    "value must be empty when `operator` is 'Exists'",
-                );
+    }
+}
+
+fn scheduling_gates(spec: &At<'_>, errors: &mut Errors) {
+    let mut seen = BTreeSet::new();
+    let gates = spec.items("schedulingGates");
+    for gate in &gates {
+        let name = gate.text("name");
+        errors.complaints(&gate.path, name, names::qualified_name(name));
+        if !seen.insert(name) {
+            errors.0.push(Error::duplicate(&gate.path, name));
+        }
+    }
+}
+
+fn dns_config(spec: &At<'_>, errors: &mut Errors) {
+    let config = spec.child("dnsConfig");
+    if spec.text("dnsPolicy") == "None" {
+        if config.value.is_null() {
+            errors.required(&config.path, "must provide `dnsConfig` when `dnsPolicy` is None");
+            return;
+        }
+        if config.items("nameservers").is_empty() {
+            let detail = "must provide at least one DNS nameserver when `dnsPolicy` is None";
+            errors.required(&config.path.child("nameservers"), detail);
+            return;
+        }
+    }
+    let servers = config.items("nameservers");
+    if servers.len() > 3 {
+        let value = config.child("nameservers").value.clone();
+        errors.invalid(&config.path.child("nameservers"), value, "must not have more than 3 nameservers");
+    }
+    for server in servers {
+        let text = server.value.as_str().unwrap_or_default();
+        if text.parse::<IpAddr>().is_err() {
+            errors.invalid(&server.path, text, IP);
+        }
+    }
+    let searches = config.items("searches");
+    if searches.len() > 32 {
+        let value = config.child("searches").value.clone();
+        errors.invalid(&config.path.child("searches"), value, "must not have more than 32 search paths");
+    }
+    let length: usize = searches.iter().filter_map(|one| one.value.as_str()).map(str::len).sum();
+    if length + searches.len().saturating_sub(1) > 2048 {
+        let value = config.child("searches").value.clone();
+        let detail = "must not have more than 2048 characters (including spaces) in the search list";
+        errors.invalid(&config.path.child("searches"), value, detail);
+    }
+    for search in searches {
+        let text = search.value.as_str().unwrap_or_default();
+        // The root alone is a search path, and a dot at the end makes one absolute.
+        let name = text.strip_suffix('.').unwrap_or(text);
+        if text != "." {
+            errors.complaints(&search.path, text, names::dns1123_subdomain_with_underscore(name));
+        }
+    }
+    for option in config.items("options") {
+        if option.text("name").is_empty() {
+            errors.required(&option.path, "must not be empty");
+        }
+    }
+}
+
+/// The resource claims of a pod.
+fn claims(spec: &At<'_>, metadata: Option<&At<'_>>, errors: &mut Errors) {
+    let mut seen = BTreeSet::new();
+    for claim in spec.items("resourceClaims") {
+        let name = claim.text("name");
+        match name {
+            "" => errors.required(&claim.path.child("name"), ""),
+            name if !seen.insert(name) => errors.0.push(Error::duplicate(&claim.path.child("name"), name)),
+            name => errors.complaints(&claim.path.child("name"), name, names::dns1123_label(name)),
+        }
+        let (of, template) = (claim.find("resourceClaimName"), claim.find("resourceClaimTemplateName"));
+        let shown = |detail: &str, errors: &mut Errors| {
+            errors.shown(&claim.path, "core.PodResourceClaim", claim.value, detail);
+        };
+        match (&of, &template) {
+            (Some(_), Some(_)) => shown(
+                "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified",
+                errors,
+            ),
+            (None, None) => {
+                shown("must specify one of: `resourceClaimName`, `resourceClaimTemplateName`", errors);
+            }
+            _ => {}
+        }
+        for one in [of, template.clone()].into_iter().flatten() {
+            let text = one.value.as_str().unwrap_or_default();
+            errors.complaints(&one.path, text, names::dns1123_subdomain(text));
+        }
+        // The claim that is made from a template is named after the pod.
+        let pod = metadata.map(|metadata| metadata.text("name")).unwrap_or_default();
+        if template.is_some() && !pod.is_empty() {
+            let generated = format!("{pod}-{name}");
+            for complaint in names::dns1123_subdomain(&generated) {
+                let detail = format!("final ResourceClaim name: {complaint}");
+                errors.invalid(&claim.path.child("name"), generated.as_str(), detail);
             }
         }
-        operator => errors.unsupported(&at.path.child("operator"), operator, &["Equal", "Exists"]),
-    }
-    errors.one_of(at, "effect", &["NoSchedule", "PreferNoSchedule", "NoExecute"], false);
-}
-
-/// A pod is what it was, but for images, deadlines, tolerations and gates.
-fn update(spec: &At<'_>, old: &Value, errors: &mut Errors) {
-    for list in ["containers", "initContainers"] {
-        if spec.items(list).len() != old.items_at(&[list]).len() {
-            errors.forbidden(&spec.path.child(list), "pod updates may not add or remove containers");
-            return;
-        }
-    }
-    let deadline = spec.path.child("activeDeadlineSeconds");
-    match (spec.int("activeDeadlineSeconds"), old.i64_at(&["activeDeadlineSeconds"])) {
-        (Some(new), _) if new < 0 => errors.invalid(&deadline, new, NOT_NEGATIVE),
-        (Some(new), Some(old)) if new > old => {
-            errors.invalid(&deadline, new, "must be less than or equal to previous value");
-            return;
-        }
-        (None, Some(_)) => {
-            errors.invalid(&deadline, Value::Null, "must not update from a positive integer to nil value")
-        }
-        _ => {}
-    }
-    tolerations_only_added(spec, old, errors);
-    let gates = old.items_at(&["schedulingGates"]);
-    for gate in spec.items("schedulingGates").iter().filter(|gate| !gates.contains(gate.value)) {
-        let detail = "only deletion is allowed, but found new scheduling gate";
-        errors.forbidden(&gate.path, format!("{detail} '{}'", gate.text("name")));
-    }
-    if munged(spec.value, old) != *old {
-        // Upstream shows the difference of Go structs here; the paths of what differs say as much.
-        let changed = differences(&munged(spec.value, old), old);
-        errors.forbidden(
-            &spec.path,
-            format!("pod updates may not change fields other than {UPDATABLE}\n{changed}"),
-        );
-    }
-}
-
-/// The new spec with everything that may change put back.
-fn munged(new: &Value, old: &Value) -> Value {
-    let mut spec = new.clone();
-    for list in ["containers", "initContainers"] {
-        let images: Vec<Value> =
-            old.items_at(&[list]).iter().map(|c| c.get("image").cloned().unwrap_or_default()).collect();
-        let containers = spec.get_mut(list).and_then(Value::as_array_mut);
-        for (container, image) in containers.into_iter().flatten().zip(images) {
-            container.set(&["image"], image);
-        }
-    }
-    let mut back = |field: &str| match old.get(field) {
-        Some(value) => spec.set(&[field], value.clone()),
-        None => {
-            spec.take(&[field]);
-        }
-    };
-    for field in ["activeDeadlineSeconds", "schedulingGates", "tolerations", "ephemeralContainers"] {
-        back(field);
-    }
-    let grace = |spec: &Value| spec.i64_at(&["terminationGracePeriodSeconds"]);
-    if grace(old).is_some_and(|grace| grace < 0) && grace(new) == Some(1) {
-        back("terminationGracePeriodSeconds");
-    }
-    // A gated pod may still be steered to a node.
-    if !old.items_at(&["schedulingGates"]).is_empty() {
-        back("nodeSelector");
-        back("affinity");
-    }
-    spec
-}
-
-fn differences(new: &Value, old: &Value) -> String {
-    let keys = |spec: &Value| {
-        spec.as_object()
-            .into_iter()
-            .flat_map(|map| map.keys().map(str::to_owned).collect::<Vec<_>>())
-            .collect::<Vec<_>>()
-    };
-    let mut keys: Vec<String> = keys(new).into_iter().chain(keys(old)).collect();
-    keys.sort();
-    keys.dedup();
-    let changed =
-        keys.iter().filter(|key| new.get(key) != old.get(key)).map(|key| format!("  spec.{key} differs\n"));
-    changed.collect()
-}
-
-fn tolerations_only_added(spec: &At<'_>, old: &Value, errors: &mut Errors) {
-    let without_seconds = |toleration: &Value| {
-        let mut toleration = toleration.clone();
-        toleration.take(&["tolerationSeconds"]);
-        toleration
-    };
-    let new: Vec<Value> = spec.items("tolerations").iter().map(|t| without_seconds(t.value)).collect();
-    let kept =
-        old.items_at(&["tolerations"]).iter().all(|toleration| new.contains(&without_seconds(toleration)));
-    if !kept {
-        let detail = "existing toleration can not be modified except its tolerationSeconds";
-        errors.0.push(Error::forbidden(&spec.path.child("tolerations"), detail));
     }
 }

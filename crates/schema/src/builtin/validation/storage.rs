@@ -1,8 +1,10 @@
 //! Claims, volumes, storage classes.
 
+use pilothouse_value::field::{Error, Path};
 use pilothouse_value::{Quantity, Value, names};
 
-use super::{At, Errors, IMMUTABLE, label_selector, volumes};
+use super::super::go;
+use super::{At, Errors, IMMUTABLE, label_selector, scheduling, sources, storage_drivers};
 
 const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 
@@ -30,7 +32,7 @@ pub(super) fn claim(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     }
 }
 
-fn claim_spec(spec: &At<'_>, errors: &mut Errors) {
+pub(super) fn claim_spec(spec: &At<'_>, errors: &mut Errors) {
     if spec.items("accessModes").is_empty() {
         errors.required(&spec.path.child("accessModes"), "at least 1 access mode is required");
     }
@@ -54,39 +56,124 @@ fn claim_spec(spec: &At<'_>, errors: &mut Errors) {
         }
     }
     errors.one_of(spec, "volumeMode", &["Block", "Filesystem"], false);
+    let (source, reference) = (spec.find("dataSource"), spec.find("dataSourceRef"));
+    for data in [&source, &reference].into_iter().flatten() {
+        data_source(data, errors);
+    }
+    let namespace = reference.as_ref().map(|data| data.text("namespace")).unwrap_or_default();
+    if source.is_some() && !namespace.is_empty() {
+        let detail = "may not be specified when dataSourceRef.namespace is specified";
+        errors.0.push(Error::invalid(&spec.path, Value::Null, detail).showing("{}"));
+    } else if let (Some(source), Some(reference)) = (source, reference)
+        && ["apiGroup", "kind", "name"].iter().any(|field| source.text(field) != reference.text(field))
+    {
+        errors.0.push(Error::invalid(&spec.path, Value::Null, "must match dataSourceRef").showing("{}"));
+    }
 }
+
+/// What a claim is filled from.
+fn data_source(at: &At<'_>, errors: &mut Errors) {
+    let (group, kind) = (at.text("apiGroup"), at.text("kind"));
+    for field in ["name", "kind"] {
+        if at.text(field).is_empty() {
+            errors.required(&at.path.child(field), "");
+        }
+    }
+    if group.is_empty() && kind != "PersistentVolumeClaim" {
+        let detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
+        errors.invalid(&at.path, kind, detail);
+    }
+    if !group.is_empty() {
+        errors.complaints(&at.path.child("apiGroup"), group, names::dns1123_subdomain(group));
+    }
+}
+
+/// What a volume provider says of a claim.
+pub(super) fn claim_status(status: &At<'_>, errors: &mut Errors) {
+    for (name, value) in status.map("capacity") {
+        if quantity(Some(value)).is_some_and(|size| size.nano() < 0) {
+            let text = value.as_str().unwrap_or_default();
+            let path = status.path.child("capacity").key(name);
+            errors
+                .0
+                .push(Error::invalid(&path, Value::Null, "must be a valid resource quantity").showing(text));
+        }
+    }
+    let path = status.path.child("allocatedResourceStatuses");
+    let states = [
+        "ControllerResizeInProgress",
+        "ControllerResizeInfeasible",
+        "NodeResizeInProgress",
+        "NodeResizeInfeasible",
+        "NodeResizePending",
+    ];
+    for (name, value) in status.map("allocatedResourceStatuses") {
+        if name != "storage" {
+            errors.unsupported(&path, name, &["storage"]);
+        } else if !states.contains(&value.as_str().unwrap_or_default()) {
+            errors.unsupported(&path, name, &states);
+        }
+    }
+    let path = status.path.child("allocatedResources");
+    for (name, value) in status.map("allocatedResources") {
+        if name != "storage" {
+            errors.unsupported(&path, name, &["storage"]);
+        } else if quantity(Some(value)).is_some_and(|size| size.nano() < 0) {
+            errors.invalid(&path.key(name), value.clone(), super::NOT_NEGATIVE);
+        }
+    }
+}
+
+pub(super) use super::storage_drivers::attachment_status;
 
 fn claim_update(at: &At<'_>, old: &Value, errors: &mut Errors) {
     let bound = at.value.str_at(&["status", "phase"]) == Some("Bound");
-    let kept = |object: &Value| {
-        let mut spec = object.get("spec").cloned().unwrap_or_default();
-        if bound {
-            spec.take(&["resources", "requests", "storage"]);
-            spec.take(&["volumeAttributesClassName"]);
-        }
-        // The volume is filled in once, when the claim is bound; a class may be given to a claim that has none.
-        if old.str_at(&["spec", "volumeName"]).is_none_or(str::is_empty) {
-            spec.take(&["volumeName"]);
-        }
-        if old.at(&["spec", "storageClassName"]).is_none() {
-            spec.take(&["storageClassName"]);
-        }
-        spec
-    };
     let spec = at.child("spec");
-    if kept(at.value) != kept(old) {
+    let before = old.get("spec").unwrap_or(&Value::Null);
+    // What may change is put into both before they are compared; differences are shown of the whole.
+    let mut kept = spec.value.clone();
+    let mut fixed = before.clone();
+    let mut same = |path: &[&str]| match before.at(path) {
+        Some(value) => kept.set(path, value.clone()),
+        None => {
+            kept.take(path);
+        }
+    };
+    if bound {
+        same(&["resources", "requests", "storage"]);
+        same(&["volumeAttributesClassName"]);
+    }
+    // The volume is filled in once, when the claim is bound; a class may be given to a claim that has none.
+    if before.str_at(&["volumeName"]).is_none_or(str::is_empty) {
+        same(&["volumeName"]);
+    }
+    if before.get("storageClassName").is_none() {
+        same(&["storageClassName"]);
+    }
+    for document in [&mut kept, &mut fixed] {
+        if document.str_at(&["volumeName"]) == Some("") {
+            document.take(&["volumeName"]);
+        }
+    }
+    if kept != fixed {
+        let show = |value: &Value| go::show_pretty("core.PersistentVolumeClaimSpec", value);
+        let difference = go::unified_diff(&show(before), &show(&kept));
         let detail = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
-        errors.forbidden(&spec.path, format!("{detail}\n"));
+        errors.forbidden(&spec.path, format!("{detail}\n{difference}"));
     }
     let size = |object: &Value, path: &[&str]| quantity(object.at(path));
-    let (new, before) = (size(at.value, REQUEST), size(old, REQUEST));
+    let (new, old_size) = (size(at.value, REQUEST), size(old, REQUEST));
     let capacity = size(old, &["status", "capacity", "storage"]).unwrap_or(Quantity::from_i64(0));
-    if let (Some(new), Some(before)) = (new, before)
-        && new < before
+    if let (Some(new), Some(old_size)) = (new, old_size)
+        && new < old_size
+        && bound
         && new <= capacity
     {
         let path = spec.path.child("resources").child("requests").child("storage");
         errors.forbidden(&path, "field can not be less than status.capacity");
+    }
+    if spec.value.get("volumeMode") != before.get("volumeMode") {
+        errors.invalid(&Path::new("volumeMode"), spec.child("volumeMode").value.clone(), IMMUTABLE);
     }
 }
 
@@ -120,10 +207,94 @@ const SOURCES: [&str; 22] = [
 
 pub(super) fn volume(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     let spec = at.child("spec");
+    volume_spec(&spec, false, errors);
+    let Some(old) = old.and_then(|old| old.get("spec")) else { return };
+    let of = |spec: &Value| -> Value {
+        let found = SOURCES.iter().filter_map(|source| Some((*source, spec.get(source)?.clone())));
+        let mut sources = Value::object();
+        found.for_each(|(name, source)| sources.set(&[name], source));
+        sources
+    };
+    let (new_source, old_source) = (of(spec.value), of(old));
+    if new_source != old_source {
+        let show = |value: &Value| go::show_pretty("core.PersistentVolumeSource", value);
+        let difference = go::unified_diff(&show(&old_source), &show(&new_source));
+        let detail = "spec.persistentvolumesource is immutable after creation";
+        errors.forbidden(&spec.path.child("persistentvolumesource"), format!("{detail}\n{difference}"));
+    }
+    if spec.value.get("volumeMode") != old.get("volumeMode") {
+        errors.invalid(&Path::new("volumeMode"), spec.child("volumeMode").value.clone(), IMMUTABLE);
+    }
+    if old.at(&["nodeAffinity", "required"]).is_some()
+        && spec.value.get("nodeAffinity") != old.get("nodeAffinity")
+    {
+        let affinity = spec.child("nodeAffinity");
+        errors.shown(&affinity.path, "core.VolumeNodeAffinity", affinity.value, IMMUTABLE);
+    }
+    if spec.value.get("volumeAttributesClassName") != old.get("volumeAttributesClassName")
+        && (old.get("volumeAttributesClassName").is_some()
+            && spec.find("volumeAttributesClassName").is_none())
+    {
+        errors.required(&spec.path.child("volumeAttributesClassName"), "");
+    }
+}
+
+/// The spec of a volume, or of one that is described where it is used (`inline`).
+pub(super) fn volume_spec(spec: &At<'_>, inline: bool, errors: &mut Errors) {
     if spec.items("accessModes").is_empty() {
         errors.required(&spec.path.child("accessModes"), "");
     }
-    access_modes(&spec, errors);
+    access_modes(spec, errors);
+    if !inline {
+        volume_capacity(spec, errors);
+        errors.one_of(spec, "persistentVolumeReclaimPolicy", &["Delete", "Recycle", "Retain"], false);
+    }
+    node_affinity(spec, errors);
+    let mut given = SOURCES.iter().filter_map(|kind| spec.find(kind).map(|at| (*kind, at)));
+    match given.next() {
+        None => errors.required(&spec.path, "must specify a volume type"),
+        Some((kind, at)) => {
+            if kind == "csi" {
+                csi_volume(&at, errors);
+            } else {
+                sources::check(kind, &at, errors);
+            }
+            if kind == "local" && spec.find("nodeAffinity").is_none() {
+                errors.required(&spec.path.child("nodeAffinity"), "Local volume requires node affinity");
+            }
+        }
+    }
+    for (_, more) in given {
+        errors.forbidden(&more.path, "may not specify more than 1 volume type");
+    }
+    let recycled = spec.text("persistentVolumeReclaimPolicy") == "Recycle";
+    let root = spec.child("hostPath").find("path").is_some_and(|path| {
+        path.value.as_str().is_some_and(|text| {
+            !text.is_empty() && text.split('/').all(|part| part.is_empty() || part == ".")
+        })
+    });
+    if recycled && root {
+        let detail = "may not be 'recycle' for a hostPath mount of '/'";
+        errors.forbidden(&spec.path.child("persistentVolumeReclaimPolicy"), detail);
+    }
+    let class = spec.text("storageClassName");
+    if !class.is_empty() {
+        errors.complaints(&spec.path.child("storageClassName"), class, names::dns1123_subdomain(class));
+    }
+    errors.one_of(spec, "volumeMode", &["Block", "Filesystem"], false);
+    if let Some(class) = spec.find("volumeAttributesClassName") {
+        match class.value.as_str().unwrap_or_default() {
+            "" => errors.required(&class.path, "an empty string is disallowed"),
+            text => errors.complaints(&class.path, text, names::dns1123_subdomain(text)),
+        }
+        if spec.find("csi").is_none() {
+            let detail = "has to be specified when using volumeAttributesClassName";
+            errors.required(&spec.path.child("csi"), detail);
+        }
+    }
+}
+
+fn volume_capacity(spec: &At<'_>, errors: &mut Errors) {
     let capacity = spec.child("capacity");
     let size = capacity.value.get("storage");
     if spec.map("capacity").next().is_none() {
@@ -131,48 +302,86 @@ pub(super) fn volume(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     }
     if size.is_none() || spec.map("capacity").count() > 1 {
         errors.unsupported(&capacity.path, capacity.value.clone(), &["storage"]);
-    } else if quantity(size).is_some_and(|size| size.nano() <= 0) {
-        let path = capacity.path.key("storage");
-        errors.invalid(&path, size.cloned().unwrap_or_default(), "must be greater than zero");
     }
-    errors.one_of(&spec, "persistentVolumeReclaimPolicy", &["Delete", "Recycle", "Retain"], false);
-    errors.one_of(&spec, "volumeMode", &["Block", "Filesystem"], false);
-    let mut sources = SOURCES.iter().filter_map(|kind| spec.find(kind));
-    match sources.next() {
-        None => errors.required(&spec.path, "must specify a volume type"),
-        Some(first) if first.path.as_str().ends_with("hostPath") => volumes::host_path(&first, errors),
-        Some(first) => {
-            if first.path.as_str().ends_with("local") && spec.find("nodeAffinity").is_none() {
-                errors.required(&spec.path.child("nodeAffinity"), "Local volume requires node affinity");
+    for (name, value) in spec.map("capacity") {
+        if quantity(Some(value)).is_some_and(|size| size.nano() <= 0) {
+            errors.invalid(&capacity.path.key(name), value.clone(), "must be greater than zero");
+        }
+    }
+}
+
+fn node_affinity(spec: &At<'_>, errors: &mut Errors) {
+    let Some(affinity) = spec.find("nodeAffinity") else { return };
+    match affinity.find("required") {
+        None => errors.required(&affinity.path.child("required"), "must specify required node constraints"),
+        Some(required) => scheduling::node_selector(&required, errors),
+    }
+}
+
+fn csi_volume(at: &At<'_>, errors: &mut Errors) {
+    let driver = at.text("driver");
+    match driver {
+        "" => errors.required(&at.path.child("driver"), ""),
+        name => sources::csi_driver(&at.path.child("driver"), name, errors),
+    }
+    if at.text("volumeHandle").is_empty() {
+        errors.required(&at.path.child("volumeHandle"), "");
+    }
+    let secrets = [
+        "controllerPublishSecretRef",
+        "controllerExpandSecretRef",
+        "nodePublishSecretRef",
+        "nodeExpandSecretRef",
+    ];
+    for secret in secrets.iter().filter_map(|field| at.find(field)) {
+        for field in ["name", "namespace"] {
+            match secret.text(field) {
+                "" => errors.required(&secret.path.child(field), ""),
+                name if field == "name" => {
+                    errors.complaints(&secret.path.child(field), name, names::dns1123_subdomain(name));
+                }
+                _ => {}
             }
         }
-    }
-    for more in sources {
-        errors.forbidden(&more.path, "may not specify more than 1 volume type");
-    }
-    if let Some(old) = old.and_then(|old| old.get("spec")) {
-        if SOURCES.iter().any(|source| spec.value.get(source) != old.get(source)) {
-            let detail = "spec.persistentvolumesource is immutable after creation";
-            errors.forbidden(&spec.path.child("persistentvolumesource"), format!("{detail}\n"));
-        }
-        errors.immutable(&spec, old, "volumeMode");
     }
 }
 
 pub(super) fn class(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
-    if at.text("provisioner").is_empty() {
-        errors.required(&at.path.child("provisioner"), "");
-    }
-    errors.one_of(at, "reclaimPolicy", &["Delete", "Retain"], false);
-    errors.one_of(at, "volumeBindingMode", &["Immediate", "WaitForFirstConsumer"], true);
-    let Some(old) = old else { return };
-    // Upstream shows the old value of these as null.
-    for field in ["parameters", "provisioner"] {
-        if at.value.get(field) != old.get(field) {
-            errors.invalid(&at.path.child(field), Value::Null, IMMUTABLE);
+    let provisioner = at.text("provisioner");
+    match provisioner {
+        "" => errors.required(&at.path.child("provisioner"), ""),
+        name => {
+            for complaint in names::qualified_name(&name.to_lowercase()) {
+                errors.invalid(&at.path.child("provisioner"), name, complaint);
+            }
         }
     }
-    for field in ["reclaimPolicy", "volumeBindingMode"] {
-        errors.immutable(at, old, field);
+    parameters(at, true, errors);
+    errors.one_of(at, "reclaimPolicy", &["Delete", "Retain"], false);
+    errors.one_of(at, "volumeBindingMode", &["Immediate", "WaitForFirstConsumer"], true);
+    storage_drivers::class_topologies(at, errors);
+    if let Some(old) = old {
+        storage_drivers::class_update(at, old, errors);
+    }
+}
+
+/// Parameters for a driver; `may_be_none` unless they are all there is.
+pub(super) fn parameters(at: &At<'_>, may_be_none: bool, errors: &mut Errors) {
+    let path = at.path.child("parameters");
+    let (mut count, mut size) = (0, 0);
+    for (key, value) in at.map("parameters") {
+        if key.is_empty() {
+            errors.invalid(&path, key, "field can not be empty.");
+        }
+        count += 1;
+        size += key.len() + value.as_str().map_or(0, str::len);
+    }
+    if count == 0 && !may_be_none {
+        errors.required(&path, "must contain at least one key/value pair");
+    }
+    if count > 512 {
+        errors.0.push(Error::too_long(&path, 512));
+    } else if size > 256 * 1024 {
+        errors.0.push(Error::too_long(&path, 256 * 1024));
     }
 }

@@ -1,30 +1,46 @@
-//! The volumes of a pod.
+//! The volumes of a pod, and the files that they show.
 
 use std::collections::BTreeSet;
 
 use pilothouse_value::field::Error;
 use pilothouse_value::names;
 
-use super::{At, Errors, descending_path, no_backsteps};
+use super::{At, Errors, descending_path, environment, no_backsteps, sources};
 
 pub(super) fn volumes(spec: &At<'_>, errors: &mut Errors) {
+    let _good = sorted_out(spec, errors);
+}
+
+/// The volumes that containers may mount: those without a fault.
+pub(super) fn good<'v>(spec: &At<'v>) -> Vec<At<'v>> {
+    sorted_out(spec, &mut Errors::default())
+}
+
+fn sorted_out<'v>(spec: &At<'v>, errors: &mut Errors) -> Vec<At<'v>> {
     let mut seen = BTreeSet::new();
+    let mut good = Vec::new();
     for volume in spec.items("volumes") {
-        source(&volume, spec, errors);
+        let before = errors.0.len();
+        source(&volume, errors);
         let name = volume.text("name");
         let path = volume.path.child("name");
         if name.is_empty() {
             errors.required(&path, "");
-            continue;
+        } else {
+            errors.complaints(&path, name, names::dns1123_label(name));
         }
-        errors.complaints(&path, name, names::dns1123_label(name));
-        if !seen.insert(name) {
+        if seen.contains(name) {
             errors.0.push(Error::duplicate(&path, name));
         }
+        if errors.0.len() == before {
+            seen.insert(name);
+            good.push(volume);
+        }
     }
+    good
 }
 
-fn source(volume: &At<'_>, spec: &At<'_>, errors: &mut Errors) {
+fn source(volume: &At<'_>, errors: &mut Errors) {
     // In the order in which upstream looks: the first one counts, the others are too many.
     let order = [
         "emptyDir",
@@ -63,34 +79,7 @@ fn source(volume: &At<'_>, spec: &At<'_>, errors: &mut Errors) {
         errors.required(&volume.path, "must specify a volume type");
         return;
     };
-    let need = |field: &str, errors: &mut Errors| {
-        if at.text(field).is_empty() {
-            errors.required(&at.path.child(field), "");
-        }
-    };
-    match kind {
-        "hostPath" => host_path(&at, errors),
-        "secret" => {
-            need("secretName", errors);
-            items(&at, errors);
-        }
-        "configMap" => {
-            need("name", errors);
-            items(&at, errors);
-        }
-        "persistentVolumeClaim" => need("claimName", errors),
-        "nfs" => {
-            need("server", errors);
-            need("path", errors);
-        }
-        "csi" => need("driver", errors),
-        "downwardAPI" => {
-            mode(&at, "defaultMode", errors);
-            at.items("items").iter().for_each(|item| downward_item(&at, item, errors));
-        }
-        "projected" => projected(&at, spec, errors),
-        _ => {}
-    }
+    sources::check(kind, &at, errors);
     for (_, more) in given {
         errors.forbidden(&more.path, "may not specify more than 1 volume type");
     }
@@ -99,7 +88,7 @@ fn source(volume: &At<'_>, spec: &At<'_>, errors: &mut Errors) {
 pub(super) fn host_path(at: &At<'_>, errors: &mut Errors) {
     let path = at.text("path");
     match path {
-        "" => errors.required(&at.path.child("path"), ""),
+        "" => return errors.required(&at.path.child("path"), ""),
         _ => no_backsteps(&at.path.child("path"), path, errors),
     }
     let types =
@@ -109,7 +98,7 @@ pub(super) fn host_path(at: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn mode(at: &At<'_>, field: &str, errors: &mut Errors) {
+pub(super) fn mode(at: &At<'_>, field: &str, errors: &mut Errors) {
     if let Some(mode) = at.int(field).filter(|mode| !(0..=0o777).contains(mode)) {
         let detail = "must be a number between 0 and 0777 (octal), both inclusive";
         errors.invalid(&at.path.child(field), mode, detail);
@@ -117,18 +106,21 @@ fn mode(at: &At<'_>, field: &str, errors: &mut Errors) {
 }
 
 /// The files of a secret or a config map.
-fn items(at: &At<'_>, errors: &mut Errors) {
+pub(super) fn items(at: &At<'_>, errors: &mut Errors) {
     mode(at, "defaultMode", errors);
-    for item in at.items("items") {
-        if item.text("key").is_empty() {
-            errors.required(&item.path.child("key"), "");
-        }
-        file_path(&item.path.child("path"), item.text("path"), errors);
-        mode(&item, "mode", errors);
-    }
+    at.items("items").iter().for_each(|item| self::item(item, errors));
 }
 
-fn file_path(path: &pilothouse_value::field::Path, text: &str, errors: &mut Errors) {
+/// One file of a secret or a config map.
+pub(super) fn item(item: &At<'_>, errors: &mut Errors) {
+    if item.text("key").is_empty() {
+        errors.required(&item.path.child("key"), "");
+    }
+    file_path(&item.path.child("path"), item.text("path"), errors);
+    mode(item, "mode", errors);
+}
+
+pub(super) fn file_path(path: &pilothouse_value::field::Path, text: &str, errors: &mut Errors) {
     if text.is_empty() {
         errors.required(path, "");
         return;
@@ -139,53 +131,20 @@ fn file_path(path: &pilothouse_value::field::Path, text: &str, errors: &mut Erro
     }
 }
 
-fn downward_item(at: &At<'_>, item: &At<'_>, errors: &mut Errors) {
-    file_path(&item.path.child("path"), item.text("path"), errors);
-    match (item.find("fieldRef"), item.find("resourceFieldRef")) {
-        // Upstream names the volume, not the file.
+/// A file that shows a field; upstream names the volume in errors, not the file.
+pub(super) fn downward_file(at: &At<'_>, item: &At<'_>, errors: &mut Errors) {
+    file_path(&at.path.child("path"), item.text("path"), errors);
+    let moved = |field: &str| item.find(field).map(|found| At { path: at.path.child(field), ..found });
+    match (moved("fieldRef"), moved("resourceFieldRef")) {
+        (Some(reference), resource) => {
+            environment::object_field(&reference, &environment::FILE_FIELDS, errors);
+            if resource.is_some() {
+                let detail = "fieldRef and resourceFieldRef can not be specified simultaneously";
+                errors.invalid(&at.path, "resource", detail);
+            }
+        }
+        (None, Some(resource)) => environment::resource_field(&resource, true, errors),
         (None, None) => errors.required(&at.path, "one of fieldRef and resourceFieldRef is required"),
-        (Some(_), Some(_)) => errors.invalid(
-            &at.path,
-            "resource",
-            "fieldRef and resourceFieldRef can not be specified simultaneously",
-        ),
-        _ => {}
     }
-    mode(item, "mode", errors);
-}
-
-fn projected(at: &At<'_>, spec: &At<'_>, errors: &mut Errors) {
-    mode(at, "defaultMode", errors);
-    for source in at.items("sources") {
-        for kind in ["secret", "configMap"] {
-            let Some(one) = source.find(kind) else { continue };
-            if one.text("name").is_empty() {
-                errors.required(&one.path.child("name"), "");
-            }
-            items(&one, errors);
-        }
-        if let Some(downward) = source.find("downwardAPI") {
-            downward.items("items").iter().for_each(|item| downward_item(&downward, item, errors));
-        }
-        if let Some(token) = source.find("serviceAccountToken") {
-            let seconds = token.int("expirationSeconds").unwrap_or_default();
-            let path = token.path.child("expirationSeconds");
-            if seconds < 600 {
-                errors.invalid(&path, seconds, "may not specify a duration less than 10 minutes");
-            } else if seconds > 1 << 32 {
-                errors.invalid(&path, seconds, "may not specify a duration larger than 2^32 seconds");
-            }
-            if token.text("path").is_empty() {
-                errors.required(&at.path.child("path"), "");
-            }
-            if spec.text("serviceAccountName").is_empty() && is_pod(spec) {
-                errors.forbidden(&token.path, "must not be specified when serviceAccountName is not set");
-            }
-        }
-    }
-}
-
-/// Whether this is the spec of a pod, not of a template: only there an account must be known.
-fn is_pod(spec: &At<'_>) -> bool {
-    spec.path.as_str() == "spec"
+    mode(&At { value: item.value, path: at.path.clone() }, "mode", errors);
 }

@@ -1,7 +1,7 @@
 //! Deployments, replica sets, daemon sets, stateful sets.
 
 use pilothouse_value::selector::LabelSelector;
-use pilothouse_value::{Map, Value, json};
+use pilothouse_value::{Map, Value, json, names};
 
 use super::{At, Errors, SELECTOR_MISMATCH, at_most_all, int_or_percent, label_selector, pod};
 
@@ -13,12 +13,7 @@ fn selector_and_template(spec: &At<'_>, noun: &str, errors: &mut Errors) {
         errors.required(&selector.path, "");
     } else {
         label_selector(&selector, errors);
-        let is_empty = |field| match selector.value.get(field) {
-            Some(Value::Object(map)) => map.is_empty(),
-            Some(Value::Array(items)) => items.is_empty(),
-            _ => true,
-        };
-        if is_empty("matchLabels") && is_empty("matchExpressions") {
+        if is_empty_selector(selector.value) {
             errors.invalid(
                 &selector.path,
                 selector.value.clone(),
@@ -38,6 +33,15 @@ fn selector_and_template(spec: &At<'_>, noun: &str, errors: &mut Errors) {
         Ok(_) => {}
     }
     pod::template(&template, errors);
+}
+
+fn is_empty_selector(selector: &Value) -> bool {
+    let is_empty = |field| match selector.get(field) {
+        Some(Value::Object(map)) => map.is_empty(),
+        Some(Value::Array(items)) => items.is_empty(),
+        _ => true,
+    };
+    is_empty("matchLabels") && is_empty("matchExpressions")
 }
 
 fn template_labels<'v>(template: &At<'v>) -> Option<&'v Map> {
@@ -80,7 +84,7 @@ pub(super) fn deployment(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) 
         }
         "Recreate" => {}
         "RollingUpdate" => rolling_update(&rolling, errors),
-        _ => errors.unsupported(&strategy.path, strategy.value.clone(), &["Recreate", "RollingUpdate"]),
+        _ => errors.unsupported_struct(&strategy, "apps.DeploymentStrategy", &["Recreate", "RollingUpdate"]),
     }
     errors.not_negative(&spec, &["minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"]);
     let (ready, deadline) =
@@ -92,8 +96,15 @@ pub(super) fn deployment(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) 
     selector_unchanged(&spec, old, errors);
 }
 
+/// Whether a number or a percentage is nothing; what is neither counts as nothing, too.
 fn is_zero(value: &Value) -> bool {
-    matches!(value, Value::Int(0)) || value.as_str() == Some("0%")
+    match value {
+        Value::Int(number) => *number == 0,
+        Value::String(text) => {
+            text.strip_suffix('%').and_then(|text| text.parse::<i64>().ok()).unwrap_or_default() == 0
+        }
+        _ => true,
+    }
 }
 
 fn rolling_update(rolling: &At<'_>, errors: &mut Errors) {
@@ -134,24 +145,34 @@ pub(super) fn replication_controller(at: &At<'_>, errors: &mut Errors) {
 
 pub(super) fn daemon_set(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     let spec = at.child("spec");
-    selector_and_template(&spec, "daemonset", errors);
+    selector_unchanged(&spec, old, errors);
+    let (selector, template) = (spec.child("selector"), spec.child("template"));
+    if !selector.value.is_null() {
+        label_selector(&selector, errors);
+    }
+    // Nothing is matched by no selector, everything by an empty one.
+    let parsed = LabelSelector::from_object(selector.value);
+    if selector.value.is_null() || parsed.is_ok_and(|parsed| !parsed.matches(template_labels(&template))) {
+        mismatch(&template, errors);
+    }
+    if !selector.value.is_null() && is_empty_selector(selector.value) {
+        errors.invalid(&selector.path, selector.value.clone(), "empty selector is invalid for daemonset");
+    }
+    pod::template(&template, errors);
     always_restarted(&spec, "DaemonSet", errors);
-    errors.not_negative(&spec, &["minReadySeconds", "revisionHistoryLimit"]);
+    errors.not_negative(&spec, &["minReadySeconds"]);
     let strategy = spec.child("updateStrategy");
     match strategy.text("type") {
         "OnDelete" => {}
         "RollingUpdate" => {
             let rolling = strategy.child("rollingUpdate");
             let (surge, unavailable) = (rolling.child("maxSurge"), rolling.child("maxUnavailable"));
-            for part in [&unavailable, &surge] {
-                int_or_percent(part, errors);
-                at_most_all(part, errors);
-            }
+            int_or_percent(&unavailable, errors);
+            int_or_percent(&surge, errors);
+            at_most_all(&unavailable, errors);
+            at_most_all(&surge, errors);
             match (is_zero(unavailable.value), is_zero(surge.value)) {
-                (true, true) => {
-                    let detail = "cannot be 0 when maxSurge is 0";
-                    errors.invalid(&unavailable.path, unavailable.value.clone(), detail);
-                }
+                (true, true) => errors.required(&unavailable.path, "cannot be 0 when maxSurge is 0"),
                 (false, false) => {
                     let detail = "may not be set when maxUnavailable is non-zero";
                     errors.invalid(&surge.path, surge.value.clone(), detail);
@@ -159,9 +180,13 @@ pub(super) fn daemon_set(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) 
                 _ => {}
             }
         }
-        _ => errors.unsupported(&strategy.path, strategy.value.clone(), &["RollingUpdate", "OnDelete"]),
+        _ => errors.unsupported_struct(
+            &strategy,
+            "apps.DaemonSetUpdateStrategy",
+            &["RollingUpdate", "OnDelete"],
+        ),
     }
-    selector_unchanged(&spec, old, errors);
+    errors.not_negative(&spec, &["revisionHistoryLimit"]);
 }
 
 /// The fields of a stateful set's spec that may be changed.
@@ -215,13 +240,38 @@ pub(super) fn stateful_set(at: &At<'_>, old: Option<&Value>, errors: &mut Errors
         "OnDelete" => {
             if !rolling.value.is_null() {
                 let detail = "only allowed for updateStrategy 'RollingUpdate'";
-                errors.invalid(&rolling.path, rolling.value.clone(), detail);
+                errors.shown(&rolling.path, "apps.RollingUpdateStatefulSetStrategy", rolling.value, detail);
             }
         }
-        "RollingUpdate" => errors.not_negative(&rolling, &["partition"]),
-        _ => errors.invalid(&strategy.path, strategy.value.clone(), "must be 'RollingUpdate' or 'OnDelete'"),
+        "RollingUpdate" => {
+            errors.not_negative(&rolling, &["partition"]);
+            if let Some(unavailable) = rolling.find("maxUnavailable") {
+                int_or_percent(&unavailable, errors);
+                if is_zero(unavailable.value) {
+                    errors.invalid(&unavailable.path, unavailable.value.clone(), "cannot be 0");
+                }
+                at_most_all(&unavailable, errors);
+            }
+        }
+        _ => {
+            let detail = "must be 'RollingUpdate' or 'OnDelete'";
+            errors.shown(&strategy.path, "apps.StatefulSetUpdateStrategy", strategy.value, detail);
+        }
     }
-    errors.not_negative(&spec, &["replicas", "minReadySeconds", "revisionHistoryLimit"]);
+    let policy = spec.child("persistentVolumeClaimRetentionPolicy");
+    if !policy.value.is_null() {
+        for field in ["whenDeleted", "whenScaled"] {
+            errors.one_of_all(&policy, field, &["Retain", "Delete"]);
+        }
+    }
+    errors.not_negative(&spec, &["replicas", "minReadySeconds"]);
+    if let Some(start) = spec.child("ordinals").int("start").filter(|start| *start < 0) {
+        errors.invalid(&spec.path.child("ordinals.start"), start, super::NOT_NEGATIVE);
+    }
+    let service = spec.text("serviceName");
+    if !service.is_empty() {
+        errors.complaints(&spec.path.child("serviceName"), service, names::dns1123_label(service));
+    }
     let filled = with_claim_volumes(spec.value);
     selector_and_template(&At { value: &filled, path: spec.path.clone() }, "statefulset", errors);
     always_restarted(&spec, "StatefulSet", errors);

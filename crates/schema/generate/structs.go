@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"sort"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	legacy "k8s.io/kubernetes/pkg/api/legacyscheme"
+	_ "k8s.io/kubernetes/pkg/apis/admissionregistration/install"
+	_ "k8s.io/kubernetes/pkg/apis/apps/install"
+	_ "k8s.io/kubernetes/pkg/apis/autoscaling/install"
+	_ "k8s.io/kubernetes/pkg/apis/batch/install"
+	_ "k8s.io/kubernetes/pkg/apis/certificates/install"
+	_ "k8s.io/kubernetes/pkg/apis/core/install"
+	_ "k8s.io/kubernetes/pkg/apis/discovery/install"
+	_ "k8s.io/kubernetes/pkg/apis/flowcontrol/install"
+	_ "k8s.io/kubernetes/pkg/apis/networking/install"
+	_ "k8s.io/kubernetes/pkg/apis/policy/install"
+	_ "k8s.io/kubernetes/pkg/apis/rbac/install"
+	_ "k8s.io/kubernetes/pkg/apis/resource/install"
+	_ "k8s.io/kubernetes/pkg/apis/storage/install"
+)
+
+// structs describes the unversioned Go structs that errors of a server show, one a line: the name, then each field in
+// the order of the struct: its Go name, the name it has in JSON documents (`-` if there is none of its own), and its form.
+func structs() []string {
+	lines := map[string]string{}
+	for _, group := range []string{"", "apps", "autoscaling", "batch", "certificates.k8s.io", "discovery.k8s.io", "flowcontrol.apiserver.k8s.io",
+		"networking.k8s.io", "policy", "rbac.authorization.k8s.io", "resource.k8s.io", "storage.k8s.io", "admissionregistration.k8s.io"} {
+		internal := legacy.Scheme.KnownTypes(schema.GroupVersion{Group: group, Version: runtime.APIVersionInternal})
+		for kind, t := range internal {
+			if strings.HasSuffix(kind, "List") || strings.HasSuffix(kind, "Options") {
+				continue
+			}
+			internalStruct(t, lines)
+		}
+	}
+	result := make([]string, 0, len(lines))
+	for _, line := range lines {
+		result = append(result, line)
+	}
+	sort.Strings(result)
+	return result
+}
+
+func internalStruct(t reflect.Type, lines map[string]string) {
+	name := structName(t)
+	if _, seen := lines[name]; seen {
+		return
+	}
+	lines[name] = ""
+	line := name
+	for i := 0; i < t.NumField(); i++ {
+		field := t.Field(i)
+		if tag := strings.Split(field.Tag.Get("json"), ","); field.Anonymous && (tag[0] == "" || len(tag) > 1 && tag[1] == "inline") {
+			inner := field.Type
+			if inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			line += "\t+ " + "@" + structName(inner)
+			internalStruct(inner, lines)
+			continue
+		}
+		shown, omit := field.Name, ""
+		if tag := strings.Split(field.Tag.Get("json"), ","); tag[0] != "" {
+			shown = tag[0]
+			if len(tag) > 1 {
+				omit = " o"
+			}
+		}
+		line += "\t" + shown + " " + internalForm(field.Type, lines) + omit
+	}
+	lines[name] = line
+}
+
+func structName(t reflect.Type) string {
+	parts := strings.Split(t.PkgPath(), "/")
+	return fmt.Sprintf("%s.%s", parts[len(parts)-1], t.Name())
+}
+
+func internalForm(t reflect.Type, lines map[string]string) string {
+	switch t.String() {
+	case "resource.Quantity", "intstr.IntOrString", "v1.Time", "v1.MicroTime", "v1.Duration", "runtime.RawExtension", "runtime.Object", "v1.FieldsV1":
+		return "any"
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return "*" + internalForm(t.Elem(), lines)
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return "bytes"
+		}
+		return "[]" + internalForm(t.Elem(), lines)
+	case reflect.Map:
+		return "{}" + internalForm(t.Elem(), lines)
+	case reflect.Struct:
+		internalStruct(t, lines)
+		return "@" + structName(t)
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "bool"
+	case reflect.Interface:
+		return "any"
+	default:
+		return "int"
+	}
+}
