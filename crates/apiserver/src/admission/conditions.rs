@@ -3,16 +3,20 @@
 //! Expressions see `object`, `oldObject`, `namespaceObject` (always null for webhooks), `request`, `authorizer` and
 //! `authorizer.requestResource`. Source: `pkg/admission/plugin/cel` and `webhook/matchconditions` of k8s.io/apiserver.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use pilothouse_cel::{
-    DeclType, Env, EnvBuilder, ListKind, MATCH_CONDITIONS_COST_BUDGET, PER_CALL_LIMIT, Program, Type, Val,
+    Activation, Authorizer, Decision, DeclType, Env, EnvBuilder, EvalError, ListKind,
+    MATCH_CONDITIONS_COST_BUDGET, PER_CALL_LIMIT, Program, Question, ResourceSubject, Subject, Type, Val,
 };
 use pilothouse_value::Value;
 
 use super::Attributes;
 use super::webhook::request;
+use crate::rbac;
 use crate::resource::Resource;
+use crate::state::State;
+use crate::user::User;
 
 /// The conditions of one webhook, compiled.
 #[derive(Debug, Default)]
@@ -66,12 +70,7 @@ impl Conditions {
             Ok(request) => request,
             Err(error) => return Verdict::Failed(error.to_string()),
         };
-        let variables = [
-            ("object", object.map_or(Val::Null, Val::dynamic)),
-            ("oldObject", old.map_or(Val::Null, Val::dynamic)),
-            ("namespaceObject", Val::Null),
-            ("request", request),
-        ];
+        let variables = Variables { attributes, object, old, request };
         let mut budget = MATCH_CONDITIONS_COST_BUDGET;
         let mut errors: Vec<String> = Vec::new();
         for condition in &self.0 {
@@ -112,6 +111,73 @@ impl Conditions {
     }
 }
 
+/// The variables of conditions.
+struct Variables<'v> {
+    attributes: &'v Attributes<'v>,
+    object: Option<&'v Value>,
+    old: Option<&'v Value>,
+    request: Val<'v>,
+}
+
+impl<'v> Activation<'v> for Variables<'v> {
+    fn resolve(&self, name: &str) -> Option<Result<Val<'v>, EvalError>> {
+        let authorizer = || -> Arc<dyn Authorizer> {
+            Arc::new(Asker { state: self.attributes.state().clone(), user: self.attributes.user().clone() })
+        };
+        Some(Ok(match name {
+            "object" => self.object.map_or(Val::Null, Val::dynamic),
+            "oldObject" => self.old.map_or(Val::Null, Val::dynamic),
+            "namespaceObject" => Val::Null,
+            "request" => self.request.clone(),
+            "authorizer" => Val::authorizer(authorizer()),
+            "authorizer.requestResource" => {
+                let (attributes, resource) = (self.attributes, self.attributes.resource());
+                let subject = ResourceSubject {
+                    group: resource.group.clone(),
+                    resource: resource.plural.clone(),
+                    subresource: attributes.subresource().to_owned(),
+                    namespace: attributes.namespace().to_owned(),
+                    name: attributes.name.clone(),
+                    ..ResourceSubject::default()
+                };
+                Val::request_resource(authorizer(), subject)
+            }
+            _ => return None,
+        }))
+    }
+}
+
+/// Asks the server's own authorizer, for the user of the request.
+struct Asker {
+    state: Arc<State>,
+    user: User,
+}
+
+impl Authorizer for Asker {
+    fn authorize(&self, question: &Question) -> Decision {
+        let other;
+        let user = match &question.service_account {
+            Some((namespace, name)) => {
+                other = User::service_account(namespace, name, "");
+                &other
+            }
+            None => &self.user,
+        };
+        let verb = question.verb.as_str();
+        let asked = match &question.subject {
+            Subject::Path(path) => rbac::Attributes::of_path(user, verb, path),
+            Subject::Resource(subject) => rbac::Attributes {
+                subresource: &subject.subresource,
+                namespace: &subject.namespace,
+                name: &subject.name,
+                ..rbac::Attributes::of_resource(user, verb, &subject.group, &subject.resource)
+            },
+        };
+        let decision = self.state.authorizer.authorize(&asked);
+        Decision { allowed: decision.allowed, reason: decision.reason.to_string(), error: None }
+    }
+}
+
 /// What is wrong with the expression of a match condition, in upstream's words. One that is stored already may use what a new
 /// one may not.
 pub(crate) fn check_condition(expression: &str, is_stored: bool) -> Option<String> {
@@ -139,6 +205,8 @@ fn declare(builder: EnvBuilder) -> EnvBuilder {
         .variable("oldObject", DeclType::dynamic())
         .variable("namespaceObject", namespace_type())
         .variable("request", request_type().clone())
+        .variable("authorizer", DeclType::authorizer())
+        .variable("authorizer.requestResource", DeclType::request_resource())
 }
 
 fn strings() -> DeclType {

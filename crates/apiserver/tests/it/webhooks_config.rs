@@ -149,3 +149,96 @@ async fn a_change_counts_for_the_next_request() {
     api.client.create(&maps, Some("default"), crate::support::config_map("c")).await.unwrap();
     count(0);
 }
+
+fn conditions(expressions: &[&str]) -> Value {
+    let conditions = expressions.iter().enumerate();
+    let conditions = conditions
+        .map(|(index, expression)| json!({"name": format!("c{index}"), "expression": *expression}))
+        .collect::<Vec<_>>();
+    json!({"matchConditions": conditions})
+}
+
+#[tokio::test]
+async fn conditions_that_cannot_be_compiled_are_refused_unless_they_are_there() {
+    let api = Api::start();
+    let mut webhook = webhook();
+    webhook.set(&["matchConditions"], json!([{"name": "a", "expression": "object.x +"}]));
+    let answer = try_configure(&api, "Validating", "v", vec![webhook.clone()]).await;
+    assert_eq!(answer.code, 422);
+    let text = "ValidatingWebhookConfiguration.admissionregistration.k8s.io \"v\" is invalid: \
+                webhooks[0].matchConditions[0].expression: Invalid value: \"object.x +\": compilation failed: ERROR: \
+                <input>:1:11: Syntax error:";
+    assert!(answer.message().starts_with(text), "{}", answer.text);
+    webhook.set(
+        &["matchConditions"],
+        json!([
+            {"name": "a", "expression": "1 + 1"}, {"name": "a", "expression": "true"}, {"name": "", "expression": " "},
+        ]),
+    );
+    let answer = try_configure(&api, "Validating", "v", vec![webhook.clone()]).await;
+    let text = "ValidatingWebhookConfiguration.admissionregistration.k8s.io \"v\" is invalid: \
+                [webhooks[0].matchConditions[0].expression: Invalid value: \"1 + 1\": must evaluate to bool but got int, \
+                webhooks[0].matchConditions[1].name: Duplicate value: \"a\", \
+                webhooks[0].matchConditions[2].expression: Required value, \
+                webhooks[0].matchConditions[2].name: Required value]";
+    assert_eq!(answer.message(), text);
+    let many: Vec<String> = (0..65).map(|index| format!("{index} == 1")).collect();
+    let many = conditions(&many.iter().map(String::as_str).collect::<Vec<_>>());
+    webhook.set(&["matchConditions"], many.get("matchConditions").unwrap().clone());
+    let answer = try_configure(&api, "Validating", "v", vec![webhook]).await;
+    assert!(
+        answer.message().ends_with("webhooks[0].matchConditions: Too many: 65: must have at most 64 items")
+    );
+}
+
+#[tokio::test]
+async fn a_webhook_is_asked_if_all_its_conditions_hold() {
+    let cases = [
+        (vec!["object.metadata.name == 'a'", "request.operation == 'CREATE'"], true),
+        (
+            vec![
+                "oldObject == null",
+                "request.userInfo.username == 'system:admin'",
+                "request.dryRun == false",
+            ],
+            true,
+        ),
+        (vec!["request.resource.resource == 'configmaps' && request.kind.kind == 'ConfigMap'"], true),
+        (vec!["authorizer.group('').resource('pods').check('get').allowed()"], true),
+        (vec!["authorizer.requestResource.check('delete').allowed()"], true),
+        (vec!["namespaceObject == null", "has(request.options.kind)"], true),
+        // One that is false outweighs one that cannot be evaluated.
+        (vec!["object.nothing == 'x'", "false"], false),
+        (vec!["object.metadata.name == 'b'"], false),
+    ];
+    for (expressions, expected) in cases {
+        let hook = Hook::serve(allow).await;
+        let api = Api::start();
+        let webhook = hook.webhook("v.example.com", conditions(&expressions));
+        let answer = try_configure(&api, "Validating", "v", vec![webhook]).await;
+        assert_eq!(answer.code, 201, "{}", answer.text);
+        let maps = crate::support::config_maps();
+        api.client.create(&maps, Some("default"), crate::support::config_map("a")).await.unwrap();
+        assert_eq!(hook.take().len(), usize::from(expected), "{expressions:?}");
+    }
+}
+
+#[tokio::test]
+async fn conditions_that_cannot_be_evaluated_do_what_the_failure_policy_says() {
+    let hook = Hook::serve(allow).await;
+    let api = Api::start();
+    let mut more = conditions(&["object.data.nothing == 'x'"]);
+    try_configure(&api, "Validating", "v", vec![hook.webhook("v.example.com", more.clone())]).await;
+    let path = "/api/v1/namespaces/default/configmaps";
+    let answer = api.post(path, &crate::support::config_map("a")).await;
+    assert_eq!(answer.code, 403);
+    assert_eq!(
+        answer.message(),
+        "configmaps \"a\" is forbidden: expression 'object.data.nothing == 'x'' resulted in error: no such key: nothing"
+    );
+    more.set(&["failurePolicy"], "Ignore");
+    let api = Api::start();
+    try_configure(&api, "Mutating", "v", vec![hook.webhook("v.example.com", more)]).await;
+    assert_eq!(api.post(path, &crate::support::config_map("a")).await.code, 201);
+    assert!(hook.take().is_empty());
+}
