@@ -147,10 +147,10 @@ fn of_version<'a>(
         .filter(move |resource| resource.group == group && resource.version == version && is_told(resource))
 }
 
-/// The verbs of a resource. Nothing is made or changed any more once its definition is on its way out.
+/// The verbs of a resource. Nothing is made or changed any more while its objects go with its definition.
 fn verbs(resource: &Resource) -> Vec<String> {
-    let terminating = resource.custom.as_ref().is_some_and(|custom| custom.terminating);
-    let stays = |verb: &&String| !terminating || !matches!(verb.as_str(), "create" | "patch" | "update");
+    let clearing = resource.custom.as_ref().is_some_and(|custom| custom.clearing);
+    let stays = |verb: &&String| !clearing || !matches!(verb.as_str(), "create" | "patch" | "update");
     resource.verbs.iter().filter(stays).cloned().collect()
 }
 

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures::FutureExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
 use pilothouse_schema::builtin;
-use pilothouse_schema::table::Include;
+use pilothouse_schema::table::{Include, Printer};
 use pilothouse_value::status::Details;
 use pilothouse_value::{Status, Value, field};
 use rustls_pki_types::CertificateDer;
@@ -244,11 +244,22 @@ fn target(resource: &Arc<Resource>, path: &ResourcePath, verb: &str) -> Result<T
     }
     let verbs = match path.subresource.as_deref() {
         None => &resource.verbs,
-        Some(name) => &resource.subresource(name).ok_or_else(Status::no_such_path)?.verbs,
+        Some(name) => match resource.subresource(name) {
+            Some(subresource) => &subresource.verbs,
+            None if resource.is_built_in() => return Err(Status::no_such_path()),
+            None => {
+                let name = path.name.as_deref().unwrap_or_default();
+                return Err(Status::not_found(&resource.group, &resource.plural, name));
+            }
+        },
     };
     let known = verbs.iter().any(|own| own == verb);
     if !known && !connect::is_connect_path(path) {
-        return Err(wrong_method());
+        return Err(if resource.is_built_in() {
+            wrong_method()
+        } else {
+            Status::method_not_allowed(&resource.group, &resource.plural, verb)
+        });
     }
     Ok(Target {
         resource: resource.clone(),
@@ -299,9 +310,14 @@ impl Call<'_> {
     }
 
     fn object(&self, code: u16, document: &crate::document::Document) -> Response<Body> {
+        let resource = &self.target.resource;
         // What is not of the resource's own kind is never shown as a row of it.
-        let own_kind = !matches!(self.target.subresource.as_deref(), Some(name) if name != "status");
-        render::object(code, own_kind.then_some(&*self.target.resource), document, self.style)
+        let printer = match self.target.subresource.as_deref() {
+            None | Some("status") => Some(resource.printer()),
+            Some("scale") if !resource.is_built_in() => Some(Printer::custom_scale()),
+            Some(_) => None,
+        };
+        render::object(code, printer, document, self.style)
     }
 
     /// Reads a body that is an object.

@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use futures::StreamExt as _;
 use http::{HeaderValue, Response, StatusCode, header};
-use pilothouse_schema::table::{self, Include};
+use pilothouse_schema::table::{self, Include, Printer};
 use pilothouse_value::{Status, Timestamp, Value};
 
 use crate::body::Body;
@@ -26,14 +26,14 @@ pub(crate) struct Style {
     pub(crate) now: Timestamp,
 }
 
-/// An object.
+/// An object; with a printer it can be shown as a row.
 pub(crate) fn object(
     code: u16,
-    resource: Option<&Resource>,
+    printer: Option<&Printer>,
     document: &Document,
     style: Style,
 ) -> Response<Body> {
-    let transformed = resource.and_then(|resource| transform(resource, document, style, true));
+    let transformed = printer.and_then(|printer| transform(printer, document, style, true));
     match transformed {
         Some(value) => self::value(code, &value, style.accepted.format),
         None if style.accepted.format == Format::Json => {
@@ -172,7 +172,7 @@ fn frame(resource: &Resource, event: &Seen, style: Style, first: bool, out: &mut
     out.extend_from_slice(b"\",\"object\":");
     let transformed = match event.kind {
         WatchEventKind::Error => None,
-        _ => transform(resource, &event.document, style, first),
+        _ => transform(resource.printer(), &event.document, style, first),
     };
     match transformed {
         Some(value) => value.write_json(out),
@@ -181,7 +181,7 @@ fn frame(resource: &Resource, event: &Seen, style: Style, first: bool, out: &mut
     out.extend_from_slice(b"}\n");
 }
 
-fn transform(resource: &Resource, document: &Document, style: Style, columns: bool) -> Option<Value> {
+fn transform(printer: &Printer, document: &Document, style: Style, columns: bool) -> Option<Value> {
     match style.accepted.transform {
         Transform::None => None,
         Transform::Metadata(version) | Transform::MetadataList(version) => {
@@ -194,8 +194,7 @@ fn transform(resource: &Resource, document: &Document, style: Style, columns: bo
                 metadata.set(&["resourceVersion"], own.clone());
             }
             let objects = std::iter::once(&*value);
-            let mut table =
-                table::build(resource.printer(), objects, metadata, style.now, style.include, columns);
+            let mut table = table::build(printer, objects, metadata, style.now, style.include, columns);
             of_version(&mut table, version);
             Some(table)
         }

@@ -6,6 +6,7 @@
 
 mod conversion;
 pub(crate) mod field_path;
+mod go;
 mod scale;
 mod spec;
 

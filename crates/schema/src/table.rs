@@ -120,6 +120,12 @@ impl Printer {
         }
     }
 
+    /// The columns of the scale subresource of custom resources.
+    pub fn custom_scale() -> &'static Self {
+        static SCALE: std::sync::LazyLock<Printer> = std::sync::LazyLock::new(extension::scale);
+        &SCALE
+    }
+
     /// The printer of one version of a custom resource, given as it stands in `spec.versions` of its definition.
     pub fn custom(version: &Value) -> Self {
         let text = |column: &Value, key: &str| column.str_at(&[key]).unwrap_or_default().to_owned();

@@ -141,17 +141,19 @@ async fn release(state: &Arc<State>, name: &str, outcome: &Terminating) {
         Target { resource: definitions, namespace: String::new(), name: name.to_owned(), subresource: None };
     for _ in 0..verbs::ATTEMPTS {
         let Some(stored) = state.store.get(&target.resource.key, "", name) else { return };
-        let mut definition = Value::clone(stored.value());
-        mark(&mut definition, outcome, &state.now());
-        let finalizers: Vec<String> =
-            object::finalizers(&definition).filter(|own| *own != CLEANUP).map(str::to_owned).collect();
-        let outcome = if finalizers.is_empty() {
-            // Watchers see what was stored last, as upstream.
-            verbs::remove(state, &target, stored.revision(), stored.value()).await
-        } else {
-            definition.set(&["metadata", "finalizers"], finalizers);
-            verbs::put(state, &target, Some(stored.revision()), definition).await
-        };
+        if object::finalizers(stored.value()).any(|own| own != CLEANUP) {
+            let _definitions = state.definitions.lock();
+            lifecycle::change(state, name, |definition| {
+                mark(definition, outcome, &state.now());
+                let finalizers: Vec<String> =
+                    object::finalizers(definition).filter(|own| *own != CLEANUP).map(str::to_owned).collect();
+                definition.set(&["metadata", "finalizers"], finalizers);
+                true
+            });
+            return;
+        }
+        // Watchers see what was stored last, as upstream.
+        let outcome = verbs::remove(state, &target, stored.revision(), stored.value()).await;
         match outcome {
             Ok(verbs::Outcome::Stale(_)) => {}
             Ok(verbs::Outcome::Stored(_)) => return,

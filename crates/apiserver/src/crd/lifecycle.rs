@@ -126,9 +126,10 @@ fn settle(state: &State, name: &str) -> Option<(Arc<Object>, bool)> {
             }
         }
         let now = state.now();
-        let approved = approve(definition, &group, &now);
         renamed = names::accept(definition, &taken, &now);
-        names::establish(definition, &now) || renamed || approved
+        let established = names::establish(definition, &now);
+        let approved = approve(definition, &group, &now);
+        renamed || established || approved
     });
     stored.map(|stored| (stored, renamed))
 }

@@ -44,8 +44,10 @@ pub(crate) struct Custom {
     pub(crate) established: bool,
     /// Whether it can be converted at all: a webhook has certificates that can be read, or none.
     pub(crate) sound: bool,
-    /// Whether the definition is being deleted.
+    /// Whether the definition is being deleted: nothing new is made.
     pub(crate) terminating: bool,
+    /// Whether its objects are being deleted: discovery tells of no verbs that write.
+    pub(crate) clearing: bool,
     /// Where the scale subresource finds its numbers.
     pub(crate) scale: Option<ScalePaths>,
     /// Fields that selectors may name, with their path.
@@ -141,8 +143,8 @@ pub(crate) fn resources(object: &Arc<Object>, before: Option<&Custom>, valid_fro
     let (plural, kind) = (name("plural"), name("kind"));
     let namespaced = text(&["spec", "scope"]) == "Namespaced";
     let versions = value.items_at(&["spec", "versions"]);
-    let terminating =
-        object::deletion_timestamp(value).is_some() || object::condition_is_true(value, "Terminating");
+    let clearing = object::condition_is_true(value, "Terminating");
+    let terminating = object::deletion_timestamp(value).is_some() || clearing;
     let established = object::condition_is_true(value, "Established");
     let sound = pilothouse_schema::crd::has_readable_bundle(value);
     let definition = Definition::new(object, before.map(|before| &before.definition), valid_from);
@@ -186,6 +188,7 @@ pub(crate) fn resources(object: &Arc<Object>, before: Option<&Custom>, valid_fro
             established,
             sound,
             terminating,
+            clearing,
             scale,
             selectable: version
                 .items_at(&["selectableFields"])

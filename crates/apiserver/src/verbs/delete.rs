@@ -149,6 +149,12 @@ async fn try_delete(
     } else {
         // A grace period can be made shorter, never longer.
         let present = current.i64_at(&["metadata", "deletionGracePeriodSeconds"]).unwrap_or_default();
+        if resource.is(crd::GROUP, crd::PLURAL)
+            && current.at(&["metadata", "deletionGracePeriodSeconds"]).is_none()
+        {
+            new.set(&["metadata", "deletionGracePeriodSeconds"], 0);
+            changed = true;
+        }
         if grace < present {
             let shorter = (present - grace).unsigned_abs();
             let until = object::deletion_timestamp(&current)
@@ -206,6 +212,23 @@ fn check_preconditions(target: &Target, options: &DeleteOptions, current: &Value
     // Upstream names the kind here, and not the resource.
     let conflict =
         |why: &str| Status::conflict(&target.resource.group, &target.resource.kind, &target.name, why);
+    let version = object::resource_version(current);
+    let resource = &target.resource;
+    if resource.is(crd::GROUP, crd::PLURAL) && object::deletion_timestamp(current).is_none() {
+        // The first deletion of a definition looks at these itself.
+        let conflict = |what: &str, wanted: &str, found: &str| {
+            target.conflict(&format!(
+                "precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+            ))
+        };
+        if let Some(uid) = options.uid.as_deref().filter(|uid| *uid != object::uid(current)) {
+            return Err(conflict("UID", uid, object::uid(current)));
+        }
+        if let Some(wanted) = options.resource_version.as_deref().filter(|wanted| *wanted != version) {
+            return Err(conflict("ResourceVersion", wanted, version));
+        }
+        return Ok(());
+    }
     if let Some(uid) = options.uid.as_deref().filter(|uid| *uid != object::uid(current)) {
         return Err(conflict(&format!(
             "the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been \
@@ -213,7 +236,6 @@ fn check_preconditions(target: &Target, options: &DeleteOptions, current: &Value
             object::uid(current)
         )));
     }
-    let version = object::resource_version(current);
     if let Some(wanted) = options.resource_version.as_deref().filter(|wanted| *wanted != version) {
         return Err(conflict(&format!(
             "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record \

@@ -220,9 +220,13 @@ fn of_replicas(resource: &Resource, parent: &Value, replicas: i64) -> Value {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": {},
-        "spec": {"replicas": replicas},
+        "spec": {},
         "status": {"replicas": 0},
     });
+    // Go leaves this zero out, but not that of the status.
+    if replicas != 0 {
+        scale.set(&["spec", "replicas"], replicas);
+    }
     for key in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
         if let Some(value) = parent.at(&["metadata", key]) {
             scale.set(&["metadata", key], value.clone());

@@ -6,7 +6,7 @@ use pilothouse_value::{Value, names, object};
 use crate::structural::props::Props;
 use crate::structural::{self, Strictness};
 
-use super::{conversion, field_path};
+use super::{conversion, field_path, go};
 
 const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
 const COLUMN_FORMATS: [&str; 8] =
@@ -64,7 +64,10 @@ pub(super) fn validate(crd: &Value, old: Option<&Value>, errors: &mut Vec<field:
         }
         validate_version(*version, &shared, &rules, &path.child("versions").index(index), errors);
     }
-    validate_versions(&versions, &path, errors);
+    validate_versions(&versions, shared, &path, errors);
+    if spec.flag("preserveUnknownFields") {
+        validate_preserving(spec, crd, &path, errors);
+    }
     for key in ["plural", "singular", "kind", "listKind"] {
         if spec.child("names").is_none_or(|names| names.text(key).is_empty()) {
             errors.push(field::Error::required(&path.child("names").child(key), ""));
@@ -119,11 +122,12 @@ impl Rules {
 }
 
 /// What all versions have in common, and upstream therefore validates once, in the spec itself.
-struct Shared {
-    schema: bool,
-    subresources: bool,
-    columns: bool,
-    selectable: bool,
+#[derive(Clone, Copy)]
+pub(super) struct Shared {
+    pub(super) schema: bool,
+    pub(super) subresources: bool,
+    pub(super) columns: bool,
+    pub(super) selectable: bool,
 }
 
 impl Shared {
@@ -206,19 +210,32 @@ fn validate_deprecation(deprecated: bool, warning: &str, path: &Path, errors: &m
     }
 }
 
-fn validate_versions(versions: &[Props<'_>], path: &Path, errors: &mut Vec<field::Error>) {
-    let all = || Value::from(versions.iter().map(|version| version.0.clone()).collect::<Vec<_>>());
+/// A spec that keeps all unknown fields, as versions of definitions did that are long gone.
+fn validate_preserving(spec: Props<'_>, crd: &Value, path: &Path, errors: &mut Vec<field::Error>) {
+    let has_default = |props: Props<'_>| props.value("default").is_some_and(|default| !default.is_null());
+    if super::schemas(crd).iter().any(|schema| Props(schema).any(&mut |props| has_default(props))) {
+        let detail = "must be false in order to use defaults in the schema";
+        errors.push(field::Error::invalid(&path.child("preserveUnknownFields"), true, detail));
+    }
+    let strategy = spec.child("conversion").map(|conversion| conversion.text("strategy")).unwrap_or("None");
+    if strategy != "None" {
+        let detail = "must be None if spec.preserveUnknownFields is true";
+        errors.push(field::Error::invalid(&path.child("conversion").child("strategy"), strategy, detail));
+    }
+}
+
+fn validate_versions(versions: &[Props<'_>], shared: Shared, path: &Path, errors: &mut Vec<field::Error>) {
+    let invalid = |detail: &str| {
+        field::Error::invalid(&path.child("versions"), Value::Null, detail)
+            .showing(go::versions(versions, shared))
+    };
     let names: Vec<&str> = versions.iter().map(|version| version.text("name")).collect();
     if names.iter().enumerate().any(|(at, name)| names.iter().take(at).any(|earlier| earlier == name)) {
-        errors.push(field::Error::invalid(
-            &path.child("versions"),
-            all(),
-            "must contain unique version names",
-        ));
+        errors.push(invalid("must contain unique version names"));
     }
     if versions.iter().filter(|version| version.flag("storage")).count() != 1 {
         let detail = "must have exactly one version marked as storage version";
-        errors.push(field::Error::invalid(&path.child("versions"), all(), detail));
+        errors.push(invalid(detail));
     }
     if let Some(first) = names.first().filter(|name| !name.is_empty()) {
         let problems = names::dns1035_label(first);
@@ -272,7 +289,7 @@ fn validate_root_fields(schema: &Value, path: &Path, errors: &mut Vec<field::Err
             "only [{}] fields are allowed at the root of the schema if the status subresource is enabled",
             names.join(" ")
         );
-        errors.push(field::Error::invalid(path, schema.clone(), detail));
+        errors.push(field::Error::invalid(path, Value::Null, detail).showing(go::schema(schema)));
     }
 }
 

@@ -35,6 +35,22 @@ pub(super) fn printer(key: &str) -> Option<Printer> {
     Some(Printer { columns, source: Source::Printer(cells), marks_default: false })
 }
 
+/// How the scale of a custom resource is shown.
+pub(super) fn scale() -> Printer {
+    let columns = vec![
+        name_column(),
+        column("Desired", "integer", 0, "Number of desired replicas"),
+        column("Available", "integer", 0, "Number of actual replicas"),
+        column("Age", "date", 0, &metadata_description("creationTimestamp")),
+    ];
+    Printer { columns, source: Source::Printer(scale_cells), marks_default: false }
+}
+
+fn scale_cells(scale: &Value, now: Timestamp) -> Vec<Value> {
+    let number = |path: &[&str]| scale.at(path).cloned().unwrap_or_default();
+    vec![name(scale), number(&["spec", "replicas"]), number(&["status", "replicas"]), age(scale, now)]
+}
+
 fn column(name: &str, kind: &str, priority: i64, description: &str) -> Column {
     Column {
         name: name.to_owned(),
