@@ -19,24 +19,30 @@ def free_port():
 
 
 class Server:
-    def __init__(self, binaries):
-        self.binaries = binaries
+    def __init__(self, binaries, users=(), flags=(), controllers=""):
+        """`users` are lines of a token file beside the recorder's own; `flags` take the place of those that kube-apiserver is
+        started with, or are added; `controllers` of a controller manager run beside it."""
+        self.binaries, self.users, self.flags, self.controllers = binaries, users, flags, controllers
         self.processes = []
 
     def __enter__(self):
         self.dir = tempfile.mkdtemp(prefix="record-")
         client, peer, self.port = free_port(), free_port(), free_port()
         with open(f"{self.dir}/tokens", "w") as f:
-            f.write('recorder,admin,admin,"system:masters"\n')
-        subprocess.run(["openssl", "genrsa", "-out", f"{self.dir}/sa.key", "2048"], check=True, capture_output=True)
+            f.write("\n".join(['recorder,admin,admin,"system:masters"', *self.users]) + "\n")
+        subprocess.run(["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", f"{self.dir}/sa.key"],
+                       check=True, capture_output=True)
         self.run("etcd", f"--data-dir={self.dir}/etcd", "--unsafe-no-fsync", f"--listen-client-urls=http://127.0.0.1:{client}",
                  f"--advertise-client-urls=http://127.0.0.1:{client}", f"--listen-peer-urls=http://127.0.0.1:{peer}",
                  f"--initial-advertise-peer-urls=http://127.0.0.1:{peer}", f"--initial-cluster=default=http://127.0.0.1:{peer}")
-        self.run("kube-apiserver", f"--etcd-servers=http://127.0.0.1:{client}", f"--cert-dir={self.dir}", "--bind-address=127.0.0.1",
-                 f"--secure-port={self.port}", "--authorization-mode=RBAC", f"--token-auth-file={self.dir}/tokens",
-                 "--service-account-issuer=https://localhost", f"--service-account-key-file={self.dir}/sa.key",
-                 f"--service-account-signing-key-file={self.dir}/sa.key", "--disable-admission-plugins=ServiceAccount",
-                 "--service-cluster-ip-range=10.0.0.0/24", "--allow-privileged=true", "--endpoint-reconciler-type=none")
+        flags = [
+            f"--etcd-servers=http://127.0.0.1:{client}", f"--cert-dir={self.dir}", "--bind-address=127.0.0.1", f"--secure-port={self.port}",
+            "--authorization-mode=RBAC", f"--token-auth-file={self.dir}/tokens", "--service-account-issuer=https://localhost",
+            f"--service-account-key-file={self.dir}/sa.key", f"--service-account-signing-key-file={self.dir}/sa.key",
+            "--disable-admission-plugins=ServiceAccount", "--service-cluster-ip-range=10.0.0.0/24", "--allow-privileged=true",
+            "--endpoint-reconciler-type=none"]
+        given = {flag.split("=")[0] for flag in self.flags}
+        self.run("kube-apiserver", *[flag for flag in flags if flag.split("=")[0] not in given], *self.flags)
         self.session = requests.Session()
         self.session.trust_env = False  # no proxy and no CA bundle of the environment
         self.session.verify = False
@@ -46,6 +52,7 @@ class Server:
             try:
                 last = self.call("GET", "/readyz")
                 if last.status_code == 200:
+                    self.run_controllers()
                     return self
                 last = last.text
             except requests.ConnectionError as error:
@@ -56,6 +63,16 @@ class Server:
         log = open(f"{self.dir}/kube-apiserver.log").read()[-2000:]
         self.__exit__()
         raise SystemExit(f"kube-apiserver did not become ready ({last}): {log}")
+
+    def run_controllers(self):
+        if not self.controllers:
+            return
+        with open(f"{self.dir}/kubeconfig", "w") as f:
+            f.write(f"""{{apiVersion: v1, kind: Config, current-context: c, contexts: [{{name: c, context: {{cluster: c, user: c}}}}],
+clusters: [{{name: c, cluster: {{server: "https://127.0.0.1:{self.port}", insecure-skip-tls-verify: true}}}}],
+users: [{{name: c, user: {{token: recorder}}}}]}}""")
+        self.run("kube-controller-manager", f"--kubeconfig={self.dir}/kubeconfig", f"--controllers={self.controllers}",
+                 "--leader-elect=false", "--secure-port=0", f"--service-account-private-key-file={self.dir}/sa.key")
 
     def run(self, name, *flags):
         log = open(f"{self.dir}/{name}.log", "w")

@@ -1,12 +1,16 @@
 //! Who is it? Client certificates, bearer tokens, and nobody.
 
+use crate::bootstrap_tokens::BootstrapTokens;
 use crate::certs::ClientCertificates;
 use crate::tokens::{Bound, Signer, TokenError, Verified};
 use crate::user::User;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::HeaderMap;
 use pilothouse_store::Clock;
 use pilothouse_value::{Status, Value, json};
 use rustls::pki_types::CertificateDer;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Tells users by what their requests show.
@@ -21,6 +25,8 @@ pub struct Authenticator {
     pub objects: Box<dyn Bound>,
     /// When tokens expire.
     pub clock: Clock,
+    /// The secrets of bootstrap tokens; none are known if `None`.
+    pub bootstrap: Option<BootstrapTokens>,
     /// Whether a request without credentials is one of [`User::anonymous`], and not 401.
     pub anonymous: bool,
 }
@@ -47,8 +53,8 @@ impl Authenticator {
         {
             return Ok(user);
         }
-        if let Some(token) = bearer_token(headers) {
-            return match self.token(token, &self.signer.audiences()) {
+        if let Some(token) = bearer_token(headers).map(Cow::Borrowed).or_else(|| socket_token(headers)) {
+            return match self.token(&token, &self.signer.audiences()) {
                 Ok(verified) => Ok(verified.user),
                 Err(_) => Err(Status::unauthorized()),
             };
@@ -59,14 +65,21 @@ impl Authenticator {
         Ok(User::anonymous())
     }
 
-    /// Whom a bearer token stands for. Static tokens are good for every audience.
+    /// Whom a bearer token stands for, if it is for one of the audiences.
     ///
     /// # Errors
     /// When the token is not good.
     pub fn token(&self, token: &str, audiences: &[&str]) -> Result<Verified, TokenError> {
-        if let Some(user) = self.static_tokens.get(token) {
-            let audiences = audiences.iter().map(|audience| (*audience).to_owned()).collect();
-            return Ok(Verified { user: user.clone(), audiences });
+        let bootstrap = || self.bootstrap.as_ref()?.user(token, self.clock.now());
+        if let Some(user) = self.static_tokens.get(token).cloned().or_else(bootstrap) {
+            // They say nothing of audiences, so they are for this server and for nobody else.
+            let own = self.signer.audiences();
+            let shared = audiences.iter().filter(|audience| own.contains(audience));
+            let audiences: Vec<String> = shared.map(|audience| (*audience).to_owned()).collect();
+            if audiences.is_empty() {
+                return Err(TokenError::Invalid);
+            }
+            return Ok(Verified { user, audiences });
         }
         self.signer.verify(token, audiences, self.clock.now(), &*self.objects)
     }
@@ -75,9 +88,19 @@ impl Authenticator {
 /// The token in `Authorization: Bearer …`.
 fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(http::header::AUTHORIZATION)?.to_str().ok()?.trim();
-    let (scheme, token) = value.split_once(' ')?;
-    let token = token.trim();
+    let mut words = value.split(' ');
+    let (scheme, token) = (words.next()?, words.next()?);
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// The token that a browser shows as one of the protocols of a WebSocket, since it cannot send other headers.
+fn socket_token(headers: &HeaderMap) -> Option<Cow<'_, str>> {
+    const PREFIX: &str = "base64url.bearer.authorization.k8s.io.";
+    let protocols = headers.get_all(http::header::SEC_WEBSOCKET_PROTOCOL).iter();
+    let mut protocols = protocols.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+    let token = protocols.find_map(|protocol| protocol.trim().strip_prefix(PREFIX))?;
+    let token = String::from_utf8(URL_SAFE_NO_PAD.decode(token).ok()?).ok()?;
+    (!token.is_empty()).then_some(Cow::Owned(token))
 }
 
 /// A line of a static token file that is none.

@@ -7,6 +7,7 @@ use pilothouse_value::Status;
 use rustls_pki_types::CertificateDer;
 
 use crate::impersonation;
+use crate::rbac::Attributes;
 use crate::state::State;
 use crate::user::User;
 
@@ -22,10 +23,15 @@ pub(crate) fn authenticate(
     state.identity.authenticator.authenticate(headers, Some(certificates))
 }
 
-/// The user that a request is carried out as: the caller, or whom the caller asks and may be.
+/// The user that a request is carried out as, if the caller asks to be somebody else. `asked` is the request, by the
+/// caller.
 ///
 /// # Errors
 /// 403 for somebody that the caller may not be.
-pub(crate) fn impersonate(state: &State, caller: User, headers: &HeaderMap) -> Result<User, Status> {
-    Ok(impersonation::impersonated(&state.authorizer, &caller, headers)?.unwrap_or(caller))
+pub(crate) fn impersonate(
+    state: &State,
+    asked: &Attributes<'_>,
+    headers: &HeaderMap,
+) -> Result<Option<User>, Status> {
+    impersonation::impersonated(&state.authorizer, &state.impersonations, asked, headers)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use pilothouse_store::Change;
-use pilothouse_value::{Status, Value, json};
+use pilothouse_value::{Status, Value, json, object};
 
 use crate::options::WriteOptions;
 use crate::resource;
@@ -16,6 +16,19 @@ use crate::{allocate, bootstrap_rbac, crd, document};
 
 /// Namespaces that every cluster has.
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
+/// The priority classes that every cluster has.
+const PRIORITY_CLASSES: [(&str, i64, &str); 2] = [
+    (
+        "system-node-critical",
+        2_000_001_000,
+        "Used for system critical pods that must not be moved from their current node.",
+    ),
+    (
+        "system-cluster-critical",
+        2_000_000_000,
+        "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+    ),
+];
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// Makes what is missing.
@@ -29,12 +42,20 @@ pub(crate) fn run(state: &Arc<State>) -> Result<(), Status> {
         ensure(state, "", "v1", "namespaces", "", json!({"metadata": {"name": name}}))?;
     }
     if state.authorization == Authorization::Rbac {
-        for role in bootstrap_rbac::cluster_roles() {
-            seed(state, RBAC, "clusterroles", role);
+        for entry in bootstrap_rbac::entries(&state.now()) {
+            seed(state, RBAC, entry.plural, entry.object);
         }
-        for binding in bootstrap_rbac::cluster_role_bindings() {
-            seed(state, RBAC, "clusterrolebindings", binding);
-        }
+    }
+    for (name, priority, description) in PRIORITY_CLASSES {
+        let class = json!({
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": name, "generation": 1},
+            "value": priority,
+            "description": description,
+            "preemptionPolicy": "PreemptLowerPriority",
+        });
+        seed(state, "scheduling.k8s.io", "priorityclasses", class);
     }
     let mut seen: Vec<(&str, &str)> = Vec::new();
     for resource in pilothouse_schema::builtin::resources() {
@@ -118,7 +139,8 @@ pub(crate) fn api_service(state: &State, group: &str, version: &str, built_in: b
 
 /// Writes an object of the cluster that is known to be good, unless it is there.
 pub(crate) fn seed(state: &State, group: &str, plural: &str, mut value: Value) {
-    let name = value.str_at(&["metadata", "name"]).unwrap_or_default().to_owned();
+    let name = object::name(&value).to_owned();
+    let namespace = object::namespace(&value).unwrap_or_default().to_owned();
     value.set(&["metadata", "uid"], uuid::Uuid::new_v4().to_string());
     value.set(&["metadata", "creationTimestamp"], state.now());
     let mut build = |revision: u64| {
@@ -126,7 +148,8 @@ pub(crate) fn seed(state: &State, group: &str, plural: &str, mut value: Value) {
         document::encode(&value)
     };
     // What is there already stays as it is; a durable copy that refuses shows at the next write that matters.
-    let _kept = state.store.commit(&resource::key(group, plural), "", &name, None, Change::Put(&mut build));
+    let _kept =
+        state.store.commit(&resource::key(group, plural), &namespace, &name, None, Change::Put(&mut build));
 }
 
 /// Creates an object unless it is there.

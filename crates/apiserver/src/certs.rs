@@ -130,11 +130,11 @@ impl Authority {
         let mut params = CertificateParams::new(names)
             .map_err(|source| CertError::Issue { subject: names.join(", "), source })?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        self.issue(params, "kube-apiserver", None)
+        self.issue(params, "kube-apiserver", "", None)
     }
 
     /// A certificate that authenticates a client as this user: the name is the common name, the group is the
-    /// organization. [`AUTHENTICATED`] does not count as a group, since everyone gets it.
+    /// organization, the uid (if there is one) has an attribute of its own. [`AUTHENTICATED`] does not count as a group, since everyone gets it.
     ///
     /// # Errors
     /// When the user has more than one group, or the name cannot be in a certificate.
@@ -143,8 +143,8 @@ impl Authority {
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         let groups: Vec<&String> = user.groups.iter().filter(|group| *group != AUTHENTICATED).collect();
         match groups.as_slice() {
-            [] => self.issue(params, &user.name, None),
-            [group] => self.issue(params, &user.name, Some(group)),
+            [] => self.issue(params, &user.name, &user.uid, None),
+            [group] => self.issue(params, &user.name, &user.uid, Some(group)),
             groups => Err(CertError::Groups { user: user.name.clone(), groups: groups.len() }),
         }
     }
@@ -153,6 +153,7 @@ impl Authority {
         &self,
         mut params: CertificateParams,
         name: &str,
+        uid: &str,
         organization: Option<&str>,
     ) -> Result<CertifiedKey, CertError> {
         let issue = |source| CertError::Issue { subject: name.to_owned(), source };
@@ -160,6 +161,9 @@ impl Authority {
         subject.push(DnType::CommonName, name);
         if let Some(organization) = organization {
             subject.push(DnType::OrganizationName, organization);
+        }
+        if !uid.is_empty() {
+            subject.push(DnType::CustomDnType(USER_ID_ARCS.to_vec()), uid);
         }
         params.distinguished_name = subject;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
@@ -213,12 +217,25 @@ impl ClientCertificates {
             return None;
         }
         let mut user = User::new(name, groups);
+        let mut uids = subject.iter_attributes().filter(|part| part.attr_type().as_bytes() == USER_ID);
+        if let Some(uid) = uids.next() {
+            user.uid = uid.as_str().ok()?.to_owned();
+            // More than one is no certificate of anybody, and neither is an empty one.
+            if user.uid.is_empty() || uids.next().is_some() {
+                return None;
+            }
+        }
         let fingerprint = ring::digest::digest(&ring::digest::SHA256, own);
         let fingerprint: String = fingerprint.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
         user.extra.insert(CREDENTIAL_ID.to_owned(), vec![format!("X509SHA256={fingerprint}")]);
         Some(user)
     }
 }
+
+/// [`USER_ID`] as numbers.
+const USER_ID_ARCS: &[u64] = &[1, 3, 6, 1, 4, 1, 57683, 2];
+/// The attribute of a subject that says the user's uid: 1.3.6.1.4.1.57683.2, in DER.
+const USER_ID: &[u8] = &[0x2b, 6, 1, 4, 1, 0x83, 0xc2, 0x53, 2];
 
 fn provider() -> Arc<rustls::crypto::CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
@@ -358,6 +375,9 @@ mod tests {
         assert_eq!(trusted.user(&[]), None);
         let several = authority.issue_client(&User::new("ann", ["dev", "ops"])).unwrap_err();
         assert_eq!(several.reason(), "CertificateNotIssued");
+        let known = User { uid: "u-1".into(), ..User::new("ann", ["dev"]) };
+        let known = authority.issue_client(&known).unwrap();
+        assert_eq!(trusted.user(&chain(&known)).unwrap().uid, "u-1");
     }
 
     #[test]

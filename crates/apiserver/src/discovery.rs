@@ -40,7 +40,10 @@ pub(crate) fn serve(
         ["api"] => json!({
             "kind": "APIVersions",
             "versions": ["v1"],
-            "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": ""}],
+            "serverAddressByClientCIDRs": [{
+                "clientCIDR": "0.0.0.0/0",
+                "serverAddress": state.address.get().map(ToString::to_string).unwrap_or_default(),
+            }],
         }),
         ["apis"] => {
             let groups: Vec<Value> = groups(&table)

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use pilothouse_store::{Clock, Store};
 
 use crate::authenticator::Authenticator;
+use crate::bootstrap_tokens::BootstrapTokens;
 use crate::certs::{Authority, CertError, CertifiedKey, ClientCertificates};
 use crate::tokens::{KeyError, Signer, StoreBound, TokenOptions};
 use crate::user::User;
@@ -82,6 +83,7 @@ impl Identity {
             static_tokens: given.tokens,
             signer: signer.clone(),
             objects: Box::new(StoreBound(store.clone())),
+            bootstrap: Some(BootstrapTokens::new(store.clone())),
             clock,
             anonymous: given.anonymous,
         };

@@ -104,6 +104,8 @@ pub(crate) async fn listen(state: Arc<State>, address: SocketAddr) -> Result<Lis
         None => issue(&state, bound)?,
     };
     let acceptor = TlsAcceptor::from(Arc::new(certs::server_config(&identity)?));
+    // A server that listens a second time is still known by where it did first.
+    let _first = state.address.set(bound);
     let closed = CancellationToken::new();
     let guard = closed.clone().drop_guard();
     let task = accept(state.clone(), listener, acceptor);

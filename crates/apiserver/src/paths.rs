@@ -47,8 +47,10 @@ pub(crate) fn serve<B>(
         ["openapi", "v2"] => Ok(openapi::serve_v2()),
         ["openid", "v1", "jwks"] => Ok(render::value(200, &state.identity.signer.key_set(), format)),
         [".well-known", "openid-configuration"] => {
-            let host = request.uri().authority().map(|authority| authority.as_str());
-            let server = format!("https://{}", host.or_else(|| header(header::HOST)).unwrap_or_default());
+            let host = request.uri().authority().map(|authority| authority.to_string());
+            let host = state.address.get().map(ToString::to_string).or(host);
+            let host = host.or_else(|| header(header::HOST).map(str::to_owned)).unwrap_or_default();
+            let server = format!("https://{host}");
             Ok(render::value(200, &state.identity.signer.openid_configuration(&server), format))
         }
         _ => Ok(render::no_such_page()),

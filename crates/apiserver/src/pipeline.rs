@@ -40,7 +40,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) enum Origin {
     /// From this process, as this user.
     Inside(User),
-    /// From the network, with the certificates that the client showed.
+    /// From somebody whom credentials must tell, with the certificates that the client showed.
     Network(Arc<[CertificateDer<'static>]>),
 }
 
@@ -95,11 +95,12 @@ where
         Origin::Inside(user) => user,
         Origin::Network(certificates) => authn::authenticate(&state, request.headers(), &certificates)?,
     };
-    let user = authn::impersonate(&state, user, request.headers())?;
     let user_agent = text(request.headers(), header::USER_AGENT).map(str::to_owned);
-    let mut context = Context::new(state.clone(), user, user_agent);
     let name = info.resource.as_ref().and_then(|path| path.authorized_name(&info.verb, &query));
-    authz::authorize(&state, &attributes(&context.user, &info, name.as_deref().unwrap_or_default()))?;
+    let name = name.as_deref().unwrap_or_default();
+    let other = authn::impersonate(&state, &attributes(&user, &info, name), request.headers())?;
+    let mut context = Context::new(state.clone(), other.unwrap_or(user), user_agent);
+    authz::authorize(&state, &attributes(&context.user, &info, name))?;
 
     let Some(path) = &info.resource else {
         return paths::serve(&state, &request, &query);

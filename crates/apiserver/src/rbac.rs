@@ -6,6 +6,7 @@
 pub mod escalation;
 pub mod reviews;
 mod rules;
+mod selectors;
 mod source;
 
 pub use rules::Rule;
@@ -149,8 +150,9 @@ impl Authorizer {
         }
         let reason = match missing.as_slice() {
             [] => self.no_reason.clone(),
-            [one] => Arc::from(format!("RBAC: {one}")),
-            many => Arc::from(format!("RBAC: [{}]", many.join(", "))),
+            // Upstream says first which of its authorizers speaks, and then which part of that.
+            [one] => Arc::from(format!("rbac: RBAC: {one}")),
+            many => Arc::from(format!("rbac: RBAC: [{}]", many.join(", "))),
         };
         Decision { allowed: false, reason }
     }

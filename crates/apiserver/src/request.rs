@@ -7,7 +7,7 @@ use std::borrow::Cow;
 /// The parts of a path and of the method that say what is asked, of which resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RequestInfo {
-    /// The path as it came.
+    /// The path, decoded.
     pub(crate) path: String,
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`; for a path that names no
     /// resource, the HTTP method in lower case.
@@ -38,8 +38,11 @@ pub(crate) struct ResourcePath {
 impl RequestInfo {
     /// Reads the method, path and query of a request.
     pub(crate) fn parse(method: &http::Method, path: &str, query: &Query) -> RequestInfo {
-        let mut info =
-            RequestInfo { path: path.to_owned(), verb: method.as_str().to_ascii_lowercase(), resource: None };
+        let mut info = RequestInfo {
+            path: decode(path).into_owned(),
+            verb: method.as_str().to_ascii_lowercase(),
+            resource: None,
+        };
         let parts: Vec<String> =
             path.split('/').filter(|part| !part.is_empty()).map(|part| decode(part).into_owned()).collect();
         let (group, version, mut parts) = match parts.first().map(String::as_str) {

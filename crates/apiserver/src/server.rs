@@ -3,23 +3,26 @@
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
 use pilothouse_store::{Clock, Config, Store};
-use pilothouse_value::Status;
+use pilothouse_value::{Status, Value};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::admission::webhook::Configurations;
+use crate::admission::{Chain, PluginError};
 use crate::allocate::Allocations;
 use crate::authz;
 use crate::bootstrap;
 use crate::certs::CertifiedKey;
 use crate::client::Client;
 use crate::identity::{Given, Identity, IdentityError};
+use crate::impersonation::Memory;
 use crate::kubelet::Kubelet;
 use crate::listen::{self, ListenError, Listening};
+use crate::pipeline::Origin;
 use crate::rbac::{Authorizer, StoreRules};
 use crate::registry::Registry;
 use crate::service::LocalService;
@@ -34,6 +37,9 @@ pub enum StartError {
     /// An object of the server's own was refused.
     #[error("making the objects that every cluster has: {0}; hint: is the data folder from another version?")]
     Bootstrap(#[source] Status),
+    /// The admission plugins.
+    #[error("setting up admission: {0}")]
+    Plugins(#[from] PluginError),
     /// The server's own keys.
     #[error("setting up the server's keys: {0}")]
     Identity(#[from] IdentityError),
@@ -54,6 +60,9 @@ pub struct Builder {
     serving: Option<CertifiedKey>,
     client_authorities: Option<String>,
     anonymous: bool,
+    enabled_plugins: Vec<String>,
+    disabled_plugins: Vec<String>,
+    admission: Option<Value>,
 }
 
 impl std::fmt::Debug for Builder {
@@ -155,6 +164,31 @@ impl Builder {
         self
     }
 
+    /// Runs these admission plugins besides those that run by default. The names are kube-apiserver's; one that it does not
+    /// know keeps the server from starting.
+    #[must_use]
+    pub fn enable_admission_plugins(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Builder {
+        self.enabled_plugins.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Does not run these admission plugins, unless they are enabled too.
+    #[must_use]
+    pub fn disable_admission_plugins(
+        mut self,
+        names: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Builder {
+        self.disabled_plugins.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// What admission plugins are told: a document of the kind `AdmissionConfiguration`. Default: nothing.
+    #[must_use]
+    pub fn admission_configuration(mut self, document: Value) -> Builder {
+        self.admission = Some(document);
+        self
+    }
+
     /// Starts the server. It must be called inside a tokio runtime, in which the server's tasks then run.
     ///
     /// # Errors
@@ -162,6 +196,7 @@ impl Builder {
     pub fn start(self) -> Result<Server, StartError> {
         let config = Config { history: self.history };
         let shutdown = CancellationToken::new();
+        let plugins = Chain::new(&self.enabled_plugins, &self.disabled_plugins, self.admission.as_ref())?;
         let store = self.store.unwrap_or_else(|| Store::memory(config));
         let given = Given {
             folder: self.keys.as_deref(),
@@ -179,6 +214,9 @@ impl Builder {
         let state = Arc::new(State {
             store,
             identity,
+            impersonations: Memory::default(),
+            plugins,
+            address: OnceLock::new(),
             authorizer,
             clock: self.clock,
             registry: Registry::built_in(),
@@ -220,6 +258,9 @@ impl Server {
             serving: None,
             client_authorities: None,
             anonymous: true,
+            enabled_plugins: Vec::new(),
+            disabled_plugins: Vec::new(),
+            admission: None,
         }
     }
 
@@ -230,7 +271,13 @@ impl Server {
 
     /// A service that answers HTTP requests as this user, without a socket.
     pub fn service(&self, user: User) -> LocalService {
-        LocalService::new(self.state.clone(), user)
+        LocalService::new(self.state.clone(), Origin::Inside(user))
+    }
+
+    /// A service that answers HTTP requests as whom their headers show, as over the network but without a socket: a bearer
+    /// token, or nobody.
+    pub fn authenticating_service(&self) -> LocalService {
+        LocalService::new(self.state.clone(), Origin::Network(Arc::new([])))
     }
 
     /// The clock that timestamps are read from.

@@ -19,18 +19,17 @@ use crate::pipeline::{self, Origin};
 use crate::render;
 use crate::state::State;
 use crate::streaming;
-use crate::user::User;
 
-/// Serves HTTP requests as one user. Authentication is skipped, authorization is not.
+/// Serves HTTP requests, as one user or as whom they show to be. Authorization is never skipped.
 #[derive(Clone, Debug)]
 pub struct LocalService {
     state: Arc<State>,
-    user: User,
+    origin: Origin,
 }
 
 impl LocalService {
-    pub(crate) fn new(state: Arc<State>, user: User) -> LocalService {
-        LocalService { state, user }
+    pub(crate) fn new(state: Arc<State>, origin: Origin) -> LocalService {
+        LocalService { state, origin }
     }
 }
 
@@ -49,14 +48,14 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let (state, user) = (self.state.clone(), self.user.clone());
+        let (state, origin) = (self.state.clone(), self.origin.clone());
         if streaming::wants_upgrade(request.headers()) {
             // The client will wait for a connection after `101`, so it gets a real one, in memory.
             let (head, _) = request.into_parts();
-            let serve = move |request| pipeline::handle(state.clone(), Origin::Inside(user.clone()), request);
+            let serve = move |request| pipeline::handle(state.clone(), origin.clone(), request);
             return Box::pin(async move { Ok(upgraded(streaming::in_process(head, serve).await)) });
         }
-        let answer = pipeline::handle(state, Origin::Inside(user), request);
+        let answer = pipeline::handle(state, origin, request);
         Box::pin(async move { Ok(answer.await) })
     }
 }

@@ -1,7 +1,8 @@
 //! What all requests of one server share, and what one request carries along.
 
-use std::sync::Arc;
+use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
@@ -10,9 +11,11 @@ use pilothouse_value::Status;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::admission::Chain;
 use crate::admission::webhook::Configurations;
 use crate::allocate::Allocations;
 use crate::identity::Identity;
+use crate::impersonation::Memory;
 use crate::kubelet::Kubelet;
 use crate::rbac::Authorizer;
 use crate::registry::Registry;
@@ -41,8 +44,14 @@ pub(crate) struct State {
     pub(crate) authorization: Authorization,
     pub(crate) authorizer: Authorizer,
     pub(crate) identity: Identity,
+    /// How callers came to act as others lately.
+    pub(crate) impersonations: Memory,
+    /// The admission plugins that run.
+    pub(crate) plugins: Chain,
     /// Whether a pod needs its service account to be there.
     pub(crate) service_accounts: AtomicBool,
+    /// Where the server listens first; none while it does not.
+    pub(crate) address: OnceLock<SocketAddr>,
     pub(crate) kubelet: RwLock<Option<Arc<dyn Kubelet>>>,
     /// The places that webhooks are served at, with their open connections.
     pub(crate) hooks: Hooks,

@@ -1,5 +1,7 @@
 //! Subresources that are actions: what happens is not a change of the object that is sent.
 
+use pilothouse_merge::managed;
+use pilothouse_schema::{Schema, builtin};
 use pilothouse_value::selector::LabelSelector;
 use pilothouse_value::{Gvk, Status, Value, json, object};
 
@@ -12,7 +14,7 @@ use crate::rbac::reviews;
 use crate::resource;
 use crate::state::{Context, Target};
 use crate::verbs::create::Tracking;
-use crate::verbs::{self, create, delete, update};
+use crate::verbs::{self, Writer, create, delete, update};
 use crate::{authenticator, tokens};
 
 /// Serves `POST` on a subresource.
@@ -38,7 +40,13 @@ pub(crate) async fn create(
             bind(context, target, &binding, options).await
         }
         ("serviceaccounts", "token") => {
-            let request = admit(context, target, read(target, incoming)?, options).await?;
+            let mut request = read(target, incoming)?;
+            if request.i64_at(&["spec", "expirationSeconds"]).is_none() {
+                request.set(&["spec", "expirationSeconds"], tokens::DEFAULT_SECONDS);
+            }
+            let gvk = Gvk::new("authentication.k8s.io", "v1", "TokenRequest");
+            track(context, target, &gvk, &mut request, options);
+            let request = admit(context, target, request, options).await?;
             let state = &context.state;
             let (signer, objects) = (&state.identity.signer, &*state.identity.authenticator.objects);
             let now = state.clock.now();
@@ -64,6 +72,13 @@ async fn admit(
     Ok(attributes.take_object())
 }
 
+/// Records whose fields these are, as for what is stored: clients see it in the answer.
+fn track(context: &Context, target: &Target, gvk: &Gvk, value: &mut Value, options: &WriteOptions) {
+    let schema = builtin::schema(gvk).unwrap_or(Schema::any());
+    let writer = Writer::of(context, target, options).in_version(gvk.api_version());
+    managed::track(None, value, &managed::Kind::of(schema), &writer.manager());
+}
+
 /// Serves `POST` on a resource that keeps nothing: questions that are answered, and bindings.
 async fn review(
     context: &Context,
@@ -77,13 +92,19 @@ async fn review(
     intake::check_kind(&gvk, &mut value)?;
     kinds::read(&gvk, &mut value)?;
     let mut value = admit(context, target, value, options).await?;
+    if matches!(resource.group.as_str(), "authentication.k8s.io" | "authorization.k8s.io") {
+        match resource.namespaced {
+            true => create::set_namespace(target, &mut value)?,
+            false => drop(value.take(&["metadata", "namespace"])),
+        }
+        track(context, target, &gvk, &mut value, options);
+    }
     let authorizer = &state.authorizer;
     let answer = match (resource.group.as_str(), resource.plural.as_str()) {
         ("authorization.k8s.io", "subjectaccessreviews") => {
             reviews::subject_access_review(authorizer, value)?
         }
         ("authorization.k8s.io", "localsubjectaccessreviews") => {
-            create::set_namespace(target, &mut value)?;
             reviews::local_subject_access_review(authorizer, value)?
         }
         ("authorization.k8s.io", "selfsubjectaccessreviews") => {

@@ -7,7 +7,7 @@
 mod keys;
 mod review;
 
-pub(crate) use review::extra;
+pub(crate) use review::{DEFAULT_SECONDS, extra};
 pub use review::{token_request, token_review};
 
 use crate::rbac::quote_all;
@@ -338,9 +338,7 @@ fn bound_user(payload: &Value, objects: &dyn Bound) -> Result<User, TokenError> 
         if kind != "node" || !is_pod_bound {
             match objects.object(plural, namespace, name) {
                 None => {
-                    return refused(format!(
-                        "service account token has been invalidated: {plural} {name:?} not found"
-                    ));
+                    return refused("service account token has been invalidated".to_owned());
                 }
                 Some(found) if object::uid(&found) != uid => {
                     let found = object::uid(&found);

@@ -37,10 +37,11 @@ impl Quantity {
         Self { nano: i128::from(value) * NANO, style: Style::DecimalSi }
     }
 
-    /// The sum, in the style of the first; clamped to what a quantity holds.
+    /// The sum, printed in the style of `self` unless that is nothing. It stops at the largest number there is.
     #[must_use]
-    pub const fn plus(self, other: Self) -> Self {
-        Self { nano: self.nano.saturating_add(other.nano), style: self.style }
+    pub fn plus(self, other: Self) -> Self {
+        let style = if self.is_zero() { other.style } else { self.style };
+        Self { nano: self.nano.saturating_add(other.nano), style }
     }
 
     /// The value rounded up to thousandths, the finest that is kept of a resource.
@@ -52,6 +53,24 @@ impl Quantity {
     /// The value in billionths.
     pub const fn nano(self) -> i128 {
         self.nano
+    }
+
+    /// Whether it is nothing.
+    pub const fn is_zero(self) -> bool {
+        self.nano == 0
+    }
+
+    /// The difference, printed in the style of `self` unless that is nothing.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        let style = if self.is_zero() { other.style } else { self.style };
+        Self { nano: self.nano.saturating_sub(other.nano), style }
+    }
+
+    /// The next whole number that is not smaller, in the same style.
+    #[must_use]
+    pub fn rounded_up(self) -> Self {
+        Self { nano: div_up(self.nano, NANO).saturating_mul(NANO), style: self.style }
     }
 
     /// The value as a whole number, rounded up, clamped to an `i64`.

@@ -3,9 +3,25 @@
 //! [`mutate`] runs before an object is prepared and validated, [`validate`] after that and right before it is stored. Both
 //! walk the chain in upstream's order: the built-in [`Plugin`]s, then the webhooks, then what counts (quotas).
 
+mod accounts;
+mod always;
 mod attributes;
-mod builtin;
+mod certificates;
+mod chain;
 mod conditions;
+mod configuration;
+mod defaults;
+mod images;
+mod lifecycle;
+mod limits;
+mod nodes;
+mod owners;
+mod priority;
+mod quota;
+mod runtime;
+mod security;
+mod storage;
+mod topology;
 pub(crate) mod webhook;
 
 use pilothouse_merge::managed;
@@ -13,8 +29,10 @@ use pilothouse_value::{Status, Value};
 
 use crate::state::{Context, Target};
 
+pub(crate) use accounts::await_account;
 pub(crate) use attributes::{Attributes, Operation};
-pub(crate) use builtin::await_account;
+pub(crate) use chain::Chain;
+pub use chain::PluginError;
 pub(crate) use conditions::check_condition;
 
 /// A plugin that is built in. It is stateless: what it needs to know it finds in the attributes' context.
@@ -39,18 +57,6 @@ pub(crate) trait Plugin: Sync {
     }
 }
 
-/// The plugins that come before the webhooks, in upstream's order.
-const BEFORE_WEBHOOKS: &[&dyn Plugin] = &[
-    &builtin::NamespaceLifecycle,
-    &builtin::ServiceAccount,
-    &builtin::Priority,
-    &builtin::DefaultTolerationSeconds,
-    &builtin::StorageObjectInUseProtection,
-];
-
-/// The plugins that come after the webhooks.
-const AFTER_WEBHOOKS: &[&dyn Plugin] = &[];
-
 /// Whether admission is asked about an update of this target. Actions, which change an object on their own, were asked about
 /// when they were called.
 pub(crate) fn sees_updates(target: &Target) -> bool {
@@ -68,17 +74,18 @@ pub(crate) fn asks_others(context: &Context, target: &Target) -> bool {
 /// What the first that refuses says.
 pub(crate) async fn mutate(attributes: &mut Attributes<'_>) -> Result<(), Status> {
     let state = attributes.state();
-    if !webhook::may_ask(state, attributes.target) {
-        admit(BEFORE_WEBHOOKS, attributes)?;
-        return admit(AFTER_WEBHOOKS, attributes);
+    let plugins = &state.plugins;
+    if !plugins.mutating_webhooks || !webhook::may_ask(state, attributes.target) {
+        admit(&plugins.before, attributes)?;
+        return admit(&plugins.after, attributes);
     }
     let webhooks = state.webhooks.get(state);
     let managers = managers(attributes);
     let mut round = webhook::Reinvocation::default();
     loop {
-        admit(BEFORE_WEBHOOKS, attributes)?;
+        admit(&plugins.before, attributes)?;
         webhook::mutate(attributes, webhooks.mutating(), &mut round).await?;
-        admit(AFTER_WEBHOOKS, attributes)?;
+        admit(&plugins.after, attributes)?;
         if round.again || !round.wanted {
             break;
         }
@@ -125,13 +132,14 @@ fn admit(plugins: &[&dyn Plugin], attributes: &mut Attributes<'_>) -> Result<(),
 /// # Errors
 /// What the first that refuses says.
 pub(crate) async fn validate(attributes: &Attributes<'_>) -> Result<(), Status> {
-    check(BEFORE_WEBHOOKS, attributes)?;
     let state = attributes.state();
-    if webhook::may_ask(state, attributes.target) {
+    let plugins = &state.plugins;
+    check(&plugins.before, attributes)?;
+    if plugins.validating_webhooks && webhook::may_ask(state, attributes.target) {
         let webhooks = state.webhooks.get(state);
         webhook::validate(attributes, webhooks.validating()).await?;
     }
-    check(AFTER_WEBHOOKS, attributes)
+    check(&plugins.after, attributes)
 }
 
 fn check(plugins: &[&dyn Plugin], attributes: &Attributes<'_>) -> Result<(), Status> {
@@ -141,4 +149,15 @@ fn check(plugins: &[&dyn Plugin], attributes: &Attributes<'_>) -> Result<(), Sta
         }
     }
     Ok(())
+}
+
+/// Adds an item to a list that may not be there yet.
+fn push(value: &mut Value, key: &str, item: Value) {
+    let list = value.entry(&[key]);
+    if list.as_array().is_none() {
+        *list = Value::Array(Vec::new());
+    }
+    if let Some(list) = list.as_array_mut() {
+        list.push(item);
+    }
 }

@@ -97,7 +97,8 @@ pub fn check_binding(
     }
     let rules = authorizer
         .rules_of(role_ref, namespace)
-        .ok_or_else(|| Status::not_found(GROUP, role_plural, role_name))?;
+        // Upstream names the resource of the binding, and the name of the role.
+        .ok_or_else(|| Status::not_found(GROUP, plural, role_name))?;
     match missing(authorizer, user, namespace, &rules) {
         None => Ok(()),
         Some(missing) => Err(Status::forbidden(GROUP, plural, object::name(binding), &missing)),

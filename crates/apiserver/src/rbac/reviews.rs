@@ -1,7 +1,7 @@
 //! The reviews of `authorization.k8s.io`: who may do what, asked through the API. Nothing is stored; a request document
 //! becomes an answer document.
 
-use super::{Attributes, Authorizer, Rule};
+use super::{Attributes, Authorizer, Rule, selectors};
 use crate::user::User;
 use pilothouse_value::field::{Error, Path};
 use pilothouse_value::{Map, Status, Value, json};
@@ -15,9 +15,10 @@ const ONE_OF: &str = "exactly one of nonResourceAttributes or resourceAttributes
 /// # Errors
 /// 422 for a review that asks for nothing, or for nobody.
 pub fn subject_access_review(authorizer: &Authorizer, review: Value) -> Result<Value, Status> {
-    let checks = [check_union(&review), check_subject(&review), check_metadata(&review, &[])];
-    let errors: Vec<Error> = checks.into_iter().flatten().collect();
-    refuse("SubjectAccessReview", &errors)?;
+    let mut errors: Vec<Error> = check_union(&review).into_iter().chain(check_subject(&review)).collect();
+    errors.extend(selectors::check(&review));
+    errors.extend(check_metadata(&review, &[]));
+    refuse(&errors)?;
     let user = subject(&review);
     Ok(answer(authorizer, &user, review))
 }
@@ -28,8 +29,9 @@ pub fn subject_access_review(authorizer: &Authorizer, review: Value) -> Result<V
 /// 422 as for the other reviews, and if it asks for another namespace or for no resource.
 pub fn local_subject_access_review(authorizer: &Authorizer, review: Value) -> Result<Value, Status> {
     let spec = Path::new("spec");
-    let checks = [check_union(&review), check_subject(&review), check_metadata(&review, &["namespace"])];
-    let mut errors: Vec<Error> = checks.into_iter().flatten().collect();
+    let mut errors: Vec<Error> = check_union(&review).into_iter().chain(check_subject(&review)).collect();
+    errors.extend(selectors::check(&review));
+    errors.extend(check_metadata(&review, &["namespace"]));
     let namespace = review.str_at(&["metadata", "namespace"]).unwrap_or_default();
     if let Some(asked) = review.at(&["spec", "resourceAttributes"]) {
         let asked = asked.str_at(&["namespace"]).unwrap_or_default();
@@ -38,11 +40,11 @@ pub fn local_subject_access_review(authorizer: &Authorizer, review: Value) -> Re
             errors.push(Error::invalid(&path, asked, "must match metadata.namespace"));
         }
     }
-    if let Some(path) = review.at(&["spec", "nonResourceAttributes"]) {
+    if let Some(path) = review.at(&["spec", "nonResourceAttributes"]).filter(|path| !path.is_null()) {
         let at = spec.child("nonResourceAttributes");
-        errors.push(Error::invalid(&at, path.clone(), "disallowed on this kind of request"));
+        errors.push(Error::invalid(&at, printed(path), "disallowed on this kind of request"));
     }
-    refuse("LocalSubjectAccessReview", &errors)?;
+    refuse(&errors)?;
     let user = subject(&review);
     Ok(answer(authorizer, &user, review))
 }
@@ -56,9 +58,10 @@ pub fn self_subject_access_review(
     user: &User,
     review: Value,
 ) -> Result<Value, Status> {
-    let checks = [check_union(&review), check_metadata(&review, &[])];
-    let errors: Vec<Error> = checks.into_iter().flatten().collect();
-    refuse("SelfSubjectAccessReview", &errors)?;
+    let mut errors: Vec<Error> = check_union(&review).into_iter().collect();
+    errors.extend(selectors::check(&review));
+    errors.extend(check_metadata(&review, &[]));
+    refuse(&errors)?;
     Ok(answer(authorizer, user, review))
 }
 
@@ -89,7 +92,8 @@ pub fn self_subject_rules_review(
     let mut status = Map::new();
     status.insert("resourceRules", resources.collect::<Value>());
     status.insert("nonResourceRules", urls.collect::<Value>());
-    status.insert("incomplete", !missing.is_empty());
+    // Upstream says so only where an authorizer cannot list its rules at all.
+    status.insert("incomplete", false);
     if !missing.is_empty() {
         status.insert("evaluationError", missing.join(", "));
     }
@@ -109,8 +113,9 @@ fn words<const N: usize>(fields: [(&str, &Vec<String>); N]) -> Value {
     Value::Object(fields.map(|(name, words)| (name, Value::from(words.clone()))).collect())
 }
 
-fn refuse(kind: &str, errors: &[Error]) -> Result<(), Status> {
-    if errors.is_empty() { Ok(()) } else { Err(Status::invalid(GROUP, kind, "", errors)) }
+fn refuse(errors: &[Error]) -> Result<(), Status> {
+    // Upstream does not name the kind: the field that it reads is empty by then.
+    if errors.is_empty() { Ok(()) } else { Err(Status::invalid(GROUP, "", "", errors)) }
 }
 
 fn check_metadata(review: &Value, allowed: &[&str]) -> Option<Error> {
@@ -128,7 +133,13 @@ fn check_union(review: &Value) -> Option<Error> {
     let given = |field: &str| review.at(&["spec", field]).filter(|value| !value.is_null());
     let (resource, path) = (given("resourceAttributes"), given("nonResourceAttributes"));
     (resource.is_some() == path.is_some())
-        .then(|| Error::invalid(&Path::new("spec"), path.cloned().unwrap_or_default(), ONE_OF))
+        .then(|| Error::invalid(&Path::new("spec"), path.map(printed).unwrap_or_default(), ONE_OF))
+}
+
+/// A path as upstream's messages print it: with the names of the fields in Go.
+fn printed(path: &Value) -> Value {
+    let text = |field: &str| path.str_at(&[field]).unwrap_or_default();
+    json!({"Path": text("path"), "Verb": text("verb")})
 }
 
 fn check_subject(review: &Value) -> Option<Error> {
@@ -182,6 +193,10 @@ fn answer(authorizer: &Authorizer, user: &User, mut review: Value) -> Value {
     status.insert("allowed", decision.allowed);
     if !decision.reason.is_empty() {
         status.insert("reason", &*decision.reason);
+    }
+    let error = selectors::evaluation_error(&review);
+    if !error.is_empty() {
+        status.insert("evaluationError", error);
     }
     review.set(&["status"], Value::Object(status));
     review

@@ -6,7 +6,8 @@ use pilothouse_value::field::{Error, Path};
 use pilothouse_value::{Status, Timestamp, Value, json, object};
 
 const GROUP: &str = "authentication.k8s.io";
-const DEFAULT_SECONDS: i64 = 3600;
+/// Seconds that a token is good for if its request says nothing.
+pub(crate) const DEFAULT_SECONDS: i64 = 3600;
 const MIN_SECONDS: i64 = 600;
 const MAX_SECONDS: i64 = 1 << 32;
 
@@ -22,16 +23,16 @@ pub fn token_request(
     name: &str,
     request: &Value,
 ) -> Result<Value, Status> {
-    let metadata = Path::new("metadata");
-    for (field, given, expected) in [
-        ("name", object::name(request), name),
-        ("namespace", object::namespace(request).unwrap_or_default(), namespace),
-    ] {
-        if !given.is_empty() && given != expected {
-            let text = format!("must match the service account {field} if specified");
-            let error = Error::invalid(&metadata.child(field), given, text);
-            return Err(Status::invalid(GROUP, "TokenRequest", name, &[error]));
-        }
+    let given = object::name(request);
+    if !given.is_empty() && given != name {
+        let text = "must match the service account name if specified";
+        let error = Error::invalid(&Path::new("metadata").child("name"), given, text);
+        return Err(Status::invalid(GROUP, "TokenRequest", name, &[error]));
+    }
+    if object::namespace(request).is_some_and(|given| !given.is_empty() && given != namespace) {
+        return Err(Status::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
     }
     let account = objects
         .object("serviceaccounts", namespace, name)
@@ -81,11 +82,11 @@ pub fn token_request(
     let token =
         signer.sign(&claims).map_err(|why| Status::internal(format!("failed to generate token: {why}")))?;
 
-    let mut answer = json!({
-        "apiVersion": "authentication.k8s.io/v1",
-        "kind": "TokenRequest",
-        "metadata": {"name": name, "namespace": namespace, "uid": account_uid},
-    });
+    let mut answer = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"});
+    answer.set(&["metadata"], request.get("metadata").cloned().unwrap_or_else(Value::object));
+    for (field, value) in [("name", name), ("namespace", namespace), ("uid", account_uid)] {
+        answer.set(&["metadata", field], value);
+    }
     answer.set(&["metadata", "creationTimestamp"], now);
     answer.set(&["spec", "audiences"], audiences);
     answer.set(&["spec", "expirationSeconds"], seconds);
@@ -105,15 +106,19 @@ fn bind(
 ) -> Result<Vec<(&'static str, String, String)>, Status> {
     let text = |field: &str| reference.str_at(&[field]).unwrap_or_default();
     let (name, kind, version) = (text("name"), text("kind"), text("apiVersion"));
-    let (word, plural, place) = match (version, kind) {
-        ("v1", "Pod") => ("pod", "pods", namespace),
-        ("v1", "Secret") => ("secret", "secrets", namespace),
-        ("v1", "Node") => ("node", "nodes", ""),
+    let (group, version) = version.split_once('/').unwrap_or(("", version));
+    let (word, plural, place) = match (group, kind) {
+        ("", "Pod") => ("pod", "pods", namespace),
+        ("", "Secret") => ("secret", "secrets", namespace),
+        ("", "Node") => ("node", "nodes", ""),
         _ => {
-            let why = format!("cannot bind token to object of type {version}, Kind={kind}");
+            let why = format!("cannot bind token to object of type {group}/{version}, Kind={kind}");
             return Err(Status::bad_request(why));
         }
     };
+    if name.is_empty() {
+        return Err(Status::bad_request("Name parameter required."));
+    }
     let found = objects.object(plural, place, name).ok_or_else(|| Status::not_found("", plural, name))?;
     let uid = object::uid(&found);
     let given = text("uid");

@@ -163,6 +163,7 @@ fn what_cannot_be_asked_for_is_refused_with_upstreams_text() {
 
 fn authenticator(signer: Signer, objects: Objects) -> Authenticator {
     Authenticator {
+        bootstrap: None,
         certificates: None,
         static_tokens: read_token_file("secret,ann,7,\"dev,ops\"\n").unwrap(),
         signer: Arc::new(signer),
@@ -198,7 +199,9 @@ fn requests_are_authenticated_by_token_and_a_bad_one_is_not_anonymous() {
         authenticator.authenticate(&headers, None).map(|user| user.name).map_err(|status| status.code)
     };
     assert_eq!(user(&authenticator, Some("Bearer secret")), Ok("ann".to_owned()));
-    assert_eq!(user(&authenticator, Some("bearer  secret ")), Ok("ann".to_owned()));
+    assert_eq!(user(&authenticator, Some("bearer secret ")), Ok("ann".to_owned()));
+    let nothing = user(&authenticator, Some("Bearer  secret"));
+    assert_eq!(nothing, Ok("system:anonymous".to_owned()), "as upstream splits it");
     assert_eq!(user(&authenticator, Some("Bearer wrong")), Err(401));
     assert_eq!(user(&authenticator, None), Ok("system:anonymous".to_owned()));
     authenticator.anonymous = false;

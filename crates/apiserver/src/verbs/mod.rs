@@ -126,6 +126,11 @@ impl Writer {
         }
     }
 
+    /// The same writer of a document of another version, as some subresources have.
+    pub(crate) fn in_version(self, api_version: String) -> Writer {
+        Writer { api_version, ..self }
+    }
+
     /// The form that the bookkeeping takes.
     pub(crate) fn manager(&self) -> managed::Manager<'_> {
         managed::Manager {

@@ -5,6 +5,8 @@ mod access;
 #[cfg(test)]
 mod admission;
 #[cfg(test)]
+mod auth;
+#[cfg(test)]
 mod builtins;
 #[cfg(test)]
 mod converter;

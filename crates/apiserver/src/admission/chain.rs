@@ -1,0 +1,157 @@
+//! Which plugins run, and in which order: upstream's table of names, and what was turned on and off.
+
+use super::configuration::{self, ConfigurationError, Limited};
+use super::{
+    Plugin, accounts, always, certificates, defaults, images, lifecycle, limits, nodes, owners, priority,
+    quota, runtime, security, storage, topology,
+};
+use pilothouse_value::Value;
+
+/// A plugin of the table.
+struct Entry {
+    /// Its name, as in `--enable-admission-plugins`.
+    name: &'static str,
+    /// What it does; `None` for those that are not built in: webhooks, policies, and what is not there yet.
+    plugin: Option<&'static dyn Plugin>,
+    /// Whether it runs if nobody says anything.
+    by_default: bool,
+}
+
+const fn on(name: &'static str, plugin: &'static dyn Plugin) -> Entry {
+    Entry { name, plugin: Some(plugin), by_default: true }
+}
+
+const fn off(name: &'static str, plugin: &'static dyn Plugin) -> Entry {
+    Entry { name, plugin: Some(plugin), by_default: false }
+}
+
+const fn elsewhere(name: &'static str, by_default: bool) -> Entry {
+    Entry { name, plugin: None, by_default }
+}
+
+/// All plugins of kube-apiserver 1.37, in the order in which they are asked.
+const TABLE: &[Entry] = &[
+    off("AlwaysAdmit", &always::AlwaysAdmit),
+    elsewhere("NamespaceAutoProvision", false),
+    on("NamespaceLifecycle", &lifecycle::NamespaceLifecycle),
+    off("NamespaceExists", &lifecycle::NamespaceExists),
+    elsewhere("LimitPodHardAntiAffinityTopology", false),
+    on("LimitRanger", &limits::LimitRanger),
+    on("ServiceAccount", &accounts::ServiceAccount),
+    elsewhere("NodeRestriction", false),
+    on("TaintNodesByCondition", &nodes::TaintNodesByCondition),
+    off("AlwaysPullImages", &images::AlwaysPullImages),
+    elsewhere("ImagePolicyWebhook", false),
+    on("PodSecurity", &security::PodSecurity),
+    elsewhere("PodNodeSelector", false),
+    on("Priority", &priority::Priority),
+    on("DefaultTolerationSeconds", &nodes::DefaultTolerationSeconds),
+    elsewhere("PodTolerationRestriction", false),
+    elsewhere("EventRateLimit", false),
+    off("ExtendedResourceToleration", &nodes::ExtendedResourceToleration),
+    on("DefaultStorageClass", &defaults::DefaultStorageClass),
+    on("StorageObjectInUseProtection", &storage::StorageObjectInUseProtection),
+    elsewhere("PodGroupProtection", true),
+    off("OwnerReferencesPermissionEnforcement", &owners::OwnerReferencesPermissionEnforcement),
+    on("PersistentVolumeClaimResize", &storage::PersistentVolumeClaimResize),
+    on("RuntimeClass", &runtime::RuntimeClass),
+    on("CertificateApproval", &certificates::CertificateApproval),
+    on("CertificateSigning", &certificates::CertificateSigning),
+    on("ClusterTrustBundleAttest", &certificates::ClusterTrustBundleAttest),
+    on("CertificateSubjectRestriction", &certificates::CertificateSubjectRestriction),
+    on("DefaultIngressClass", &defaults::DefaultIngressClass),
+    off("DenyServiceExternalIPs", &always::DenyServiceExternalIPs),
+    on("PodTopologyLabels", &topology::PodTopologyLabels),
+    elsewhere("NodeDeclaredFeatureValidator", true),
+    elsewhere("PodResizeValidator", true),
+    elsewhere("MutatingAdmissionPolicy", true),
+    elsewhere(MUTATING_WEBHOOKS, true),
+    elsewhere("ValidatingAdmissionPolicy", true),
+    elsewhere(VALIDATING_WEBHOOKS, true),
+    on("ResourceQuota", &quota::ResourceQuota),
+    off("AlwaysDeny", &always::AlwaysDeny),
+];
+
+const MUTATING_WEBHOOKS: &str = "MutatingAdmissionWebhook";
+const VALIDATING_WEBHOOKS: &str = "ValidatingAdmissionWebhook";
+
+/// Why plugins cannot be set up.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PluginError {
+    /// No plugin has this name.
+    #[error("{flag} plugin {name:?} is unknown")]
+    Unknown {
+        /// The flag of kube-apiserver that names it.
+        flag: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// The plugin is one of upstream's, and not there.
+    #[error("the admission plugin {0} is not there; hint: leave it out of enable-admission-plugins")]
+    Missing(String),
+    /// The configuration is none.
+    #[error(transparent)]
+    Configuration(#[from] ConfigurationError),
+}
+
+/// The plugins of one server.
+#[derive(Clone)]
+pub(crate) struct Chain {
+    /// Those that come before the webhooks.
+    pub(super) before: Vec<&'static dyn Plugin>,
+    /// Those that come after.
+    pub(super) after: Vec<&'static dyn Plugin>,
+    /// Whether mutating webhooks are asked.
+    pub(crate) mutating_webhooks: bool,
+    /// Whether validating webhooks are asked.
+    pub(crate) validating_webhooks: bool,
+    /// Whether pods get what their service account brings.
+    pub(crate) service_accounts: bool,
+    /// What may only be used where a quota covers it.
+    pub(crate) limited: Vec<Limited>,
+}
+
+impl std::fmt::Debug for Chain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Chain")
+            .field("plugins", &(self.before.len() + self.after.len()))
+            .finish_non_exhaustive()
+    }
+}
+
+impl Chain {
+    /// The plugins that run by default, with those that are turned on, and without those that are turned off.
+    ///
+    /// # Errors
+    /// For a name that no plugin has, for one that is not there, and for a configuration that is none.
+    pub(crate) fn new(
+        enable: &[String],
+        disable: &[String],
+        configuration: Option<&Value>,
+    ) -> Result<Chain, PluginError> {
+        for (flag, names) in [("enable-admission-plugins", enable), ("disable-admission-plugins", disable)] {
+            if let Some(name) = names.iter().find(|name| !TABLE.iter().any(|entry| entry.name == **name)) {
+                return Err(PluginError::Unknown { flag, name: name.clone() });
+            }
+        }
+        let has = |names: &[String], entry: &Entry| names.iter().any(|name| name == entry.name);
+        let runs = |entry: &&Entry| (entry.by_default && !has(disable, entry)) || has(enable, entry);
+        let absent = |entry: &&Entry| entry.plugin.is_none() && !entry.by_default;
+        if let Some(entry) = TABLE.iter().filter(runs).find(absent) {
+            return Err(PluginError::Missing(entry.name.to_owned()));
+        }
+        let webhooks = TABLE.iter().position(|entry| entry.name == VALIDATING_WEBHOOKS).unwrap_or_default();
+        let (before, after) = TABLE.split_at(webhooks);
+        let plugins =
+            |part: &'static [Entry]| part.iter().filter(runs).filter_map(|entry| entry.plugin).collect();
+        let is_on = |name: &str| TABLE.iter().any(|entry| entry.name == name && runs(&entry));
+        Ok(Chain {
+            before: plugins(before),
+            after: plugins(after),
+            mutating_webhooks: is_on(MUTATING_WEBHOOKS),
+            validating_webhooks: is_on(VALIDATING_WEBHOOKS),
+            service_accounts: is_on("ServiceAccount"),
+            limited: configuration.map(configuration::limited_resources).transpose()?.unwrap_or_default(),
+        })
+    }
+}
