@@ -138,15 +138,12 @@ impl Operation<'_> {
     }
 
     fn path(&self) -> Result<&str, PatchError> {
-        self.path.map_or_else(
-            || {
-                inapplicable(format!(
-                    "{} operation failed to decode path: operation missing path field: missing value",
-                    self.op
-                ))
-            },
-            Ok,
-        )
+        let why = match self.op {
+            "add" | "remove" | "copy" => "missing value",
+            _ => "operation missing path field: missing value",
+        };
+        self.path
+            .map_or_else(|| inapplicable(format!("{} operation failed to decode path: {why}", self.op)), Ok)
     }
 
     fn from(&self) -> Result<&str, PatchError> {
@@ -264,6 +261,11 @@ impl Operation<'_> {
             Err(why) => return inapplicable(format!("error in copy for from: '{from}': {why}")),
         };
         let path = self.path()?;
+        if Place::find(doc, path).is_none() {
+            return inapplicable(format!(
+                "copy operation does not apply: doc is missing destination path: {path}: missing value"
+            ));
+        }
         *copied += value.to_json().len();
         if *copied > MAX_COPIED_BYTES {
             return inapplicable(format!(

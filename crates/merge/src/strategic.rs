@@ -2,22 +2,30 @@
 //!
 //! Behaviour and texts are those of apimachinery's `strategicpatch` when it applies a patch to a live object: lists with
 //! the patch strategy `merge` are merged by their merge key, all others are replaced; the directives `$patch`,
-//! `$retainKeys`, `$setElementOrder/LIST` and `$deleteFromPrimitiveList/LIST` are obeyed and never stored.
+//! `$retainKeys`, `$setElementOrder/LIST` and `$deleteFromPrimitiveList/LIST` are obeyed and never stored. Where a patch
+//! goes into something that is no struct in Go, such as a map of structs, upstream fails, and so does this.
 
+mod go;
 mod list;
+mod types;
+
+pub use go::go;
 
 use crate::PatchError;
 use pilothouse_schema::Schema;
-use pilothouse_value::{Map, Value};
+use pilothouse_value::{Map, Value, object};
 use std::collections::HashSet;
+use types::Typed;
 
 const DIRECTIVE: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";
 const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList";
 const ELEMENT_ORDER: &str = "$setElementOrder";
 
-/// Applies `patch` to a copy of `doc`, whose type `schema` describes. Fields that the schema does not know are merged
-/// as a merge patch would.
+/// Applies `patch` to a copy of `doc`, whose type `schema` describes.
+///
+/// # Errors
+/// What the patch breaks.
 pub fn apply(doc: &Value, patch: &Value, schema: &Schema) -> Result<Value, PatchError> {
     let Value::Object(patch) = patch else {
         return Err(PatchError::Malformed(format!(
@@ -26,50 +34,22 @@ pub fn apply(doc: &Value, patch: &Value, schema: &Schema) -> Result<Value, Patch
         )));
     };
     let original = doc.as_object().cloned().unwrap_or_default();
-    merge_map(original, patch.clone(), Some(schema)).map(Value::Object)
+    merge_map(original, patch.clone(), Typed::root(schema, object::kind(doc))).map(Value::Object)
 }
 
-/// How the schema wants a field to be patched.
-#[derive(Clone, Copy, Default)]
-struct Strategy<'s> {
-    schema: Option<&'s Schema>,
-    merge: bool,
-    replace: bool,
-    merge_key: Option<&'s str>,
-}
-
-impl<'s> Strategy<'s> {
-    fn of(parent: Option<&'s Schema>, field: &str) -> Strategy<'s> {
-        let Some(schema) = parent.and_then(|parent| parent.child(field)) else {
-            return Strategy::default();
-        };
-        let mut strategy = Strategy { schema: Some(schema), ..Strategy::default() };
-        for name in schema.patch_strategies() {
-            match *name {
-                "merge" => strategy.merge = true,
-                "replace" => strategy.replace = true,
-                _ => {}
-            }
-        }
-        strategy.merge_key = schema.patch_merge_key();
-        strategy
-    }
-}
-
-fn merge_map(mut original: Map, mut patch: Map, schema: Option<&Schema>) -> Result<Map, PatchError> {
-    if let Some(directive) = patch.remove(DIRECTIVE) {
+fn merge_map(mut original: Map, mut patch: Map, ty: Typed<'_>) -> Result<Map, PatchError> {
+    if let Some(directive) = patch.get(DIRECTIVE) {
         return match directive.as_str() {
-            Some("replace") => Ok(patch),
-            Some("delete") => Ok(Map::default()),
-            _ => {
-                let text =
-                    format!("unknown patch type: {} in map: {}", go(&directive), go(&Value::Object(patch)));
-                Err(PatchError::Unsupported(text))
+            Some("replace") => {
+                patch.remove(DIRECTIVE);
+                Ok(patch)
             }
+            Some("delete") => Ok(Map::default()),
+            _ => Err(unknown_directive(directive, &patch)),
         };
     }
     retain_keys(&mut original, &mut patch)?;
-    merge_ordered_lists(&mut original, &mut patch, schema)?;
+    merge_ordered_lists(&mut original, &mut patch, ty)?;
     for (key, change) in patch {
         let (key, deletes) = match key.strip_prefix(DELETE_FROM_LIST) {
             Some(rest) => (list_name(rest, "invalid patch format of primitive list")?.to_owned(), true),
@@ -81,16 +61,13 @@ fn merge_map(mut original: Map, mut patch: Map, schema: Option<&Schema>) -> Resu
         }
         let merged = match (original.remove(key.as_str()), change) {
             (Some(Value::Object(current)), Value::Object(change)) => {
-                let strategy = Strategy::of(schema, &key);
-                Some(Value::Object(if strategy.replace {
-                    change
-                } else {
-                    merge_map(current, change, strategy.schema)?
-                }))
+                let field = ty.field(&key)?;
+                let merged = if field.replaces() { change } else { merge_map(current, change, field.ty)? };
+                Some(Value::Object(merged))
             }
             (Some(Value::Array(current)), Value::Array(change)) => {
-                let strategy = Strategy::of(schema, &key);
-                Some(Value::Array(list::merge(current, change, strategy, deletes)?))
+                let field = ty.list_field(&key)?;
+                Some(Value::Array(list::merge(current, change, field, deletes, None)?))
             }
             (current, _) if deletes => current,
             (_, mut change) => {
@@ -103,6 +80,14 @@ fn merge_map(mut original: Map, mut patch: Map, schema: Option<&Schema>) -> Resu
         }
     }
     Ok(original)
+}
+
+fn unknown_directive(directive: &Value, patch: &Map) -> PatchError {
+    PatchError::Unsupported(format!(
+        "unknown patch type: {} in map: {}",
+        go::string(directive),
+        go(&Value::Object(patch.clone()))
+    ))
 }
 
 /// The name of the list in `$directive/NAME`, of which `rest` is what follows the directive.
@@ -127,25 +112,23 @@ fn retain_keys(original: &mut Map, patch: &mut Map) -> Result<(), PatchError> {
 }
 
 /// Merges the lists for which the patch says in which order their items shall stand, and takes them from the patch.
-fn merge_ordered_lists(
-    original: &mut Map,
-    patch: &mut Map,
-    schema: Option<&Schema>,
-) -> Result<(), PatchError> {
+fn merge_ordered_lists(original: &mut Map, patch: &mut Map, ty: Typed<'_>) -> Result<(), PatchError> {
     let directives: Vec<String> =
         patch.keys().filter(|key| key.starts_with(ELEMENT_ORDER)).map(|key| key.to_string()).collect();
     for directive in directives {
-        let order = patch.remove(directive.as_str());
-        let Some(Value::Array(order)) = order else {
-            return Err(list::wrong_type("[]interface {}", order.as_ref()));
+        let order = match patch.remove(directive.as_str()) {
+            Some(Value::Array(order)) => order,
+            other => return Err(list::wrong_type("[]interface {}", other.as_ref())),
         };
         let rest = directive.strip_prefix(ELEMENT_ORDER).unwrap_or_default();
         let name = list_name(rest, "invalid patch format of setElementOrder list")?;
-        let strategy = Strategy::of(schema, name);
         let current = list_or_none(original.remove(name))?;
         let change = list_or_none(patch.remove(name))?;
-        list::check_order(change.as_deref().unwrap_or_default(), &order, strategy.merge_key)?;
-        let before = current.clone().unwrap_or_default();
+        let field = ty.list_field(name)?;
+        list::check_order(change.as_deref().unwrap_or_default(), &order, field.merge_key)?;
+        let mut before = current.clone().unwrap_or_default();
+        list::of_maps(&before, change.as_deref().unwrap_or_default())?;
+        let is_nothing = before.is_empty() && change.as_ref().is_none_or(Vec::is_empty);
         let merged = match (current, change) {
             (None, None) => continue,
             (Some(current), None) => current,
@@ -153,9 +136,12 @@ fn merge_ordered_lists(
                 Some(Value::Array(added)) => added,
                 _ => continue,
             },
-            (Some(current), Some(change)) => list::merge(current, change, strategy, false)?,
+            (Some(current), Some(change)) => list::merge(current, change, field, false, Some(&mut before))?,
         };
-        let merged = list::arrange(merged, &order, &before, strategy.merge_key)?;
+        if is_nothing {
+            return Err(PatchError::Unsupported("no elements in any of the given slices".into()));
+        }
+        let merged = list::arrange(merged, &order, &before, field.merge_key)?;
         original.insert(name.to_owned(), Value::Array(merged));
     }
     Ok(())
@@ -183,6 +169,7 @@ fn without_directives(value: Value) -> Option<Value> {
     }
 }
 
+/// Takes nulls out of objects; in lists they stay.
 fn discard_nulls(value: &mut Value) {
     match value {
         Value::Object(map) => map.retain(|_, value| {
@@ -191,19 +178,5 @@ fn discard_nulls(value: &mut Value) {
         }),
         Value::Array(items) => items.iter_mut().for_each(discard_nulls),
         _ => {}
-    }
-}
-
-/// A value as Go's `%v` prints it, which is what the error texts of strategic merge patches show.
-pub fn go(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".into(),
-        Value::String(text) => text.to_string(),
-        Value::Array(items) => format!("[{}]", items.iter().map(go).collect::<Vec<_>>().join(" ")),
-        Value::Object(map) => {
-            let fields: Vec<_> = map.iter().map(|(key, value)| format!("{key}:{}", go(value))).collect();
-            format!("map[{}]", fields.join(" "))
-        }
-        scalar => scalar.to_json(),
     }
 }

@@ -1,130 +1,161 @@
 //! Lists in a strategic merge patch: merging by key, deleting, and the order of the result.
 
-use super::{DIRECTIVE, Strategy, go, merge_map};
+use super::types::Field;
+use super::{DIRECTIVE, go, merge_map, unknown_directive};
 use crate::PatchError;
 use pilothouse_value::{Map, Value};
 use std::collections::{HashMap, HashSet};
 
-/// Merges `patch` into `original`, or takes it instead, as the strategy says. With `deletes`, `patch` names the scalars
-/// to remove.
+/// Merges `patch` into `original`, or takes it instead, as the field says. With `deletes`, `patch` names the scalars to
+/// remove. `seen` is what upstream sees afterwards where the original was: it merges in place.
 pub(super) fn merge(
     original: Vec<Value>,
     patch: Vec<Value>,
-    strategy: Strategy<'_>,
+    field: Field<'_>,
     deletes: bool,
+    seen: Option<&mut Vec<Value>>,
 ) -> Result<Vec<Value>, PatchError> {
-    if !strategy.merge && !deletes {
+    if !field.merges() && !deletes {
         return Ok(patch);
     }
-    if original.is_empty() && patch.is_empty() {
-        return Ok(original);
+    let Some(maps) = of_maps(&original, &patch)? else { return Ok(original) };
+    if !maps {
+        if deletes {
+            let gone: HashSet<Id> = patch.iter().map(id).collect();
+            return Ok(original.into_iter().filter(|item| !gone.contains(&id(item))).collect());
+        }
+        let mut seen = HashSet::new();
+        let all = original.iter().chain(&patch);
+        let merged = all.filter(|item| seen.insert(id(item))).cloned().collect();
+        return arrange(merged, &patch, &original, field.merge_key);
     }
-    if !of_maps(&original, &patch)? {
-        return Ok(if deletes {
-            let gone: HashSet<String> = patch.iter().map(Value::to_json).collect();
-            original.into_iter().filter(|item| !gone.contains(&item.to_json())).collect()
-        } else {
-            let mut seen = HashSet::new();
-            let all = original.iter().chain(&patch);
-            let merged = all.filter(|item| seen.insert(item.to_json())).cloned().collect();
-            arrange(merged, &patch, &original, None)?
-        });
-    }
-    let Some(key) = strategy.merge_key else {
-        return Err(PatchError::Unsupported("cannot merge lists without merge key".into()));
+    let Some(key) = field.merge_key else {
+        let text = format!("cannot merge lists without merge key for {}", field.ty.kind());
+        return Err(PatchError::Unsupported(text));
     };
-    let (original, patch) = obey_directives(original, patch, key)?;
+    let count = original.len();
+    let (original, patch, stale) = obey_directives(original, patch, key)?;
     let before = original.clone();
-    let merged = merge_items(original, &patch, key, strategy)?;
+    let merged = merge_items(original, &patch, key, field)?;
+    if let Some(seen) = seen.filter(|_| !stale.is_empty()) {
+        // What is new stands in the places that became free, as long as there are any.
+        let stale = stale.into_iter().skip(merged.len().saturating_sub(before.len()));
+        *seen = merged.iter().take(count).cloned().chain(stale).take(count).collect();
+    }
     arrange(merged, &patch, &before, Some(key))
 }
 
-/// Whether the items are objects. All of them must be of one kind, and none may be a list.
-fn of_maps(original: &[Value], patch: &[Value]) -> Result<bool, PatchError> {
-    let mut maps = 0;
-    for item in original.iter().chain(patch) {
-        match item {
-            Value::Array(_) => {
-                return Err(PatchError::Inapplicable("lists of lists are not supported".into()));
-            }
-            Value::Object(_) => maps += 1,
-            _ => {}
+/// Whether the items are objects; `None` if there are no items. All of them must be of one kind, and none may be a list.
+pub(super) fn of_maps(original: &[Value], patch: &[Value]) -> Result<Option<bool>, PatchError> {
+    let mut items = original.iter().chain(patch);
+    let Some(first) = items.next() else { return Ok(None) };
+    match first {
+        Value::Array(_) => return Err(PatchError::Inapplicable("lists of lists are not supported".into())),
+        Value::Null => {
+            // Upstream asks nothing for its kind.
+            let text = "This request caused apiserver to panic. Look in the logs for details.";
+            return Err(PatchError::Unsupported(text.into()));
         }
+        _ => {}
     }
-    if maps != 0 && maps != original.len() + patch.len() {
+    if items.any(|item| type_name(item) != type_name(first)) {
         let lists = [original, patch].map(|list| Value::Array(list.to_vec()));
         return Err(PatchError::Unsupported(format!(
             "list element types are not identical: {}",
             go(&Value::Array(lists.into()))
         )));
     }
-    Ok(maps != 0)
+    Ok(Some(matches!(first, Value::Object(_))))
 }
 
-/// Carries out the items that are directives. What is left of the patch is to be merged.
+/// Carries out the items that are directives. What is left of the patch is to be merged. The third list is what upstream
+/// leaves behind the items that it keeps: each item that goes makes room at the end, where the last one stays.
 fn obey_directives(
-    mut original: Vec<Value>,
+    original: Vec<Value>,
     patch: Vec<Value>,
     key: &str,
-) -> Result<(Vec<Value>, Vec<Value>), PatchError> {
+) -> Result<(Vec<Value>, Vec<Value>, Vec<Value>), PatchError> {
     let mut rest = Vec::with_capacity(patch.len());
-    let mut gone = HashSet::new();
+    let mut gone = Vec::new();
     let mut replaces = false;
     for item in patch {
-        let Some(directive) = item.get(DIRECTIVE) else {
+        let Value::Object(map) = &item else { continue };
+        let Some(directive) = map.get(DIRECTIVE) else {
             rest.push(item);
             continue;
         };
         match directive.as_str() {
             Some("delete") => {
-                let name = item.get(key).ok_or_else(|| no_merge_key(&item, key))?;
-                gone.insert(name.to_json());
+                let name = map.get(key).ok_or_else(|| no_merge_key(&item, key))?;
+                gone.push(id(name));
             }
             Some("replace") => replaces = true,
             Some("merge") => {
                 let text = "merging lists cannot yet be specified in the patch";
                 return Err(PatchError::Unsupported(text.into()));
             }
-            _ => {
-                let text = format!("unknown patch type: {} in map: {}", go(directive), go(&item));
-                return Err(PatchError::Unsupported(text));
-            }
+            _ => return Err(unknown_directive(directive, map)),
         }
     }
     if replaces {
-        return Ok((rest, Vec::new()));
+        return Ok((rest, Vec::new(), Vec::new()));
     }
-    if !gone.is_empty() {
-        original.retain(|item| item.get(key).is_none_or(|name| !gone.contains(&name.to_json())));
+    let (kept, stale) = if gone.is_empty() { (original, Vec::new()) } else { delete(original, &gone, key) };
+    Ok((kept, rest, stale))
+}
+
+/// Deletes the items with these names, one name after the other.
+fn delete(original: Vec<Value>, gone: &[Id], key: &str) -> (Vec<Value>, Vec<Value>) {
+    let mut places: HashMap<Id, Vec<usize>> = HashMap::new();
+    for (place, item) in original.iter().enumerate() {
+        if let Some(name) = item.get(key) {
+            places.entry(id(name)).or_default().push(place);
+        }
     }
-    Ok((original, rest))
+    let mut items: Vec<(bool, Value)> = original.into_iter().map(|item| (true, item)).collect();
+    let (mut last, mut stale) = (items.len(), Vec::new());
+    for place in gone.iter().filter_map(|name| places.remove(name)).flatten() {
+        while items.get(..last).and_then(<[_]>::last).is_some_and(|(alive, _)| !alive) {
+            last -= 1;
+        }
+        stale.extend(items.get(..last).and_then(<[_]>::last).map(|(_, item)| item.clone()));
+        if let Some((alive, _)) = items.get_mut(place) {
+            *alive = false;
+        }
+    }
+    // The first one that went left the last place.
+    stale.reverse();
+    (items.into_iter().filter(|(alive, _)| *alive).map(|(_, item)| item).collect(), stale)
 }
 
 fn merge_items(
     mut original: Vec<Value>,
     patch: &[Value],
     key: &str,
-    strategy: Strategy<'_>,
+    field: Field<'_>,
 ) -> Result<Vec<Value>, PatchError> {
-    let item_schema = strategy.schema.and_then(|schema| schema.items());
     // Of several items with one name the first is meant.
     let mut places = HashMap::new();
     for (place, item) in original.iter().enumerate() {
         if let Some(name) = item.get(key) {
-            places.entry(name.to_json()).or_insert(place);
+            places.entry(id(name)).or_insert(place);
         }
     }
     for item in patch {
         let name = item.get(key).ok_or_else(|| no_merge_key(item, key))?;
-        let place = *places.entry(name.to_json()).or_insert(original.len());
+        let place = *places.entry(id(name)).or_insert(original.len());
         match (original.get_mut(place), item) {
             (Some(Value::Object(current)), Value::Object(change)) => {
-                *current = merge_map(std::mem::take(current), change.clone(), item_schema)?;
+                *current = merge_map(std::mem::take(current), change.clone(), field.ty)?;
+                // The patch of an item may take away, or change, what it is found by.
+                if current.get(key).map(id) != Some(id(name)) {
+                    places.retain(|_, known| *known != place);
+                    if let Some(name) = current.get(key) {
+                        places.entry(id(name)).or_insert(place);
+                    }
+                }
             }
-            (_, Value::Object(added)) => {
-                // Merging into nothing also takes out what was meant for the merge only.
-                original.push(Value::Object(merge_map(Map::default(), added.clone(), item_schema)?));
-            }
+            // What is new is taken as it is.
             _ => original.push(item.clone()),
         }
     }
@@ -136,15 +167,17 @@ pub(super) fn check_order(patch: &[Value], order: &[Value], key: Option<&str>) -
     if order.is_empty() || patch.is_empty() {
         return Ok(());
     }
+    if let (Some(_), Some(odd)) = (key, patch.iter().find(|item| item.as_object().is_none())) {
+        return Err(wrong_type("map[string]interface {}", Some(odd)));
+    }
     let mut places = order.iter();
     for item in patch {
-        if key.is_some() && item.get(DIRECTIVE).is_some() {
+        if item.get(DIRECTIVE).is_some() {
             continue;
         }
-        let id = identity(item, key)?;
         let mut found = false;
         for place in places.by_ref() {
-            if identity(place, key)? == id {
+            if id(identity(item, key)?) == id(identity(place, key)?) {
                 found = true;
                 break;
             }
@@ -168,17 +201,24 @@ pub(super) fn arrange(
     before: &[Value],
     key: Option<&str>,
 ) -> Result<Vec<Value>, PatchError> {
-    let ranks = |list: &[Value]| -> Result<HashMap<String, usize>, PatchError> {
+    let ranks = |list: &[Value]| -> Result<HashMap<Id, usize>, PatchError> {
         let mut ranks = HashMap::with_capacity(list.len());
         for (place, item) in list.iter().enumerate() {
-            ranks.entry(identity(item, key)?.to_json()).or_insert(place);
+            ranks.entry(id(identity(item, key)?)).or_insert(place);
         }
         Ok(ranks)
     };
+    // Upstream looks at what was merged first.
+    for item in &merged {
+        identity(item, key)?;
+    }
+    if let (Some(_), Some(place)) = (key, order.iter().position(|item| item.as_object().is_none())) {
+        return Err(PatchError::Unsupported(format!("value for key {place} is not a map")));
+    }
     let (order, before) = (ranks(order)?, ranks(before)?);
     let (mut named, mut others) = (Vec::new(), Vec::new());
     for item in merged {
-        let id = identity(&item, key)?.to_json();
+        let id = id(identity(&item, key)?);
         let was = before.get(&id).copied();
         match order.get(&id) {
             Some(place) => named.push((*place, was, item)),
@@ -201,28 +241,41 @@ pub(super) fn arrange(
     Ok(result)
 }
 
+/// What is the same for values that are the same to Go: a whole number is not a floating one.
+type Id = (&'static str, String);
+
+fn id(value: &Value) -> Id {
+    (type_name(value), value.to_json())
+}
+
 /// What identifies an item in its list: the value of its merge key, or itself.
 fn identity<'a>(item: &'a Value, key: Option<&str>) -> Result<&'a Value, PatchError> {
     let Some(key) = key else { return Ok(item) };
-    if !matches!(item, Value::Object(_)) {
+    let Value::Object(map) = item else {
         return Err(wrong_type("map[string]interface {}", Some(item)));
-    }
-    item.get(key).ok_or_else(|| no_merge_key(item, key))
+    };
+    let missing = |map: &Map| no_merge_key(&Value::Object(map.clone()), key);
+    map.get(key).ok_or_else(|| missing(map))
 }
 
 fn no_merge_key(item: &Value, key: &str) -> PatchError {
     PatchError::Unsupported(format!("map: {} does not contain declared merge key: {key}", go(item)))
 }
 
+/// The name of Go's type for a value of JSON.
+pub(super) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "%!s(<nil>)",
+        Value::Bool(_) => "bool",
+        Value::Int(_) => "int64",
+        Value::Float(_) => "float64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
 pub(super) fn wrong_type(expected: &str, found: Option<&Value>) -> PatchError {
-    let found = match found {
-        None | Some(Value::Null) => "%!s(<nil>)",
-        Some(Value::Bool(_)) => "bool",
-        Some(Value::Int(_)) => "int64",
-        Some(Value::Float(_)) => "float64",
-        Some(Value::String(_)) => "string",
-        Some(Value::Array(_)) => "[]interface {}",
-        Some(Value::Object(_)) => "map[string]interface {}",
-    };
+    let found = found.map_or("%!s(<nil>)", type_name);
     PatchError::Unsupported(format!("expected a {expected}, but received a {found}"))
 }

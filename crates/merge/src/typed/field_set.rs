@@ -41,9 +41,9 @@ fn of_map<'s, T: Type<'s>>(ty: Option<T>, map: &MapType<T>, fields: &Map, found:
 fn of_list<'s, T: Type<'s>>(list: &List<'s, T>, items: &[Value], found: &mut Found) -> FieldSet {
     let mut index: BTreeMap<PathElement, (&Value, bool)> = BTreeMap::new();
     for item in items {
-        if let Ok(element) = list.element(item) {
-            index.entry(element).and_modify(|(_, again)| *again = true).or_insert((item, false));
-        }
+        // What has nothing to tell it apart is something all the same: the list that it is in is not empty.
+        let element = list.element(item).unwrap_or_else(|_| PathElement::key([]));
+        index.entry(element).and_modify(|(_, again)| *again = true).or_insert((item, false));
     }
     let mut set = FieldSet::new();
     for (element, (item, again)) in index {

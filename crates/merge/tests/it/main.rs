@@ -7,6 +7,8 @@ mod managed;
 #[cfg(test)]
 mod merge_patch;
 #[cfg(test)]
+mod patches;
+#[cfg(test)]
 mod recorded;
 #[cfg(test)]
 mod schemas;

@@ -150,7 +150,7 @@ fn what_cannot_be_merged_is_refused_with_upstreams_text() {
         (
             json!({"labels": {"a": "1"}}),
             json!({"labels": {"$patch": "explode"}}),
-            "unknown patch type: explode in map: map[]",
+            "unknown patch type: explode in map: map[$patch:explode]",
         ),
     ];
     for (doc, patch, expected) in table {

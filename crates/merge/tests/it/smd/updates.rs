@@ -1,7 +1,7 @@
 //! Updates and applies, where versions are converted as the recorded converter did.
 
 use super::types::{self, Ref};
-use super::{Answer, Schemas, patterns, set};
+use super::{Answer, Schemas, patterns, same_problems, set};
 use pilothouse_merge::fieldset::{FieldSet, Filter, print_path};
 use pilothouse_merge::typed;
 use pilothouse_merge::updater::{ConvertError, Converter, Filters, Managers, Owned, Refusal, Typed, Updater};
@@ -105,6 +105,11 @@ pub(super) fn make(call: &Value, schemas: &Schemas) -> Answer {
         theirs.set(&["conflicts"], Value::from(texts));
         // The caller compares with the record itself.
         return if ours == theirs { Ok(call.get("out").cloned().unwrap()) } else { Ok(ours) };
+    }
+    if let (Some(why), Some(said)) = (ours.str_at(&["error"]), theirs.str_at(&["error"]))
+        && same_problems(why, said)
+    {
+        return Ok(theirs.clone());
     }
     Ok(ours)
 }
