@@ -203,6 +203,8 @@ class Topic:
                     made[k] = sorted((self.normal(x, k) for x in v), key=lambda x: json.dumps(x, sort_keys=True))
                 else:
                     made[k] = self.normal(v, k, listed=(is_list or is_table) and k == "metadata")
+            if value.get("type") == "BOOKMARK":
+                made = unversioned(made)  # how far the store is depends on what else it does
             causes = (value.get("details") or {}).get("causes") if value.get("kind") == "Status" and isinstance(value.get("details"), dict) else None
             if causes and len(causes) > 1:
                 # several causes come in the order of a Go map
@@ -217,6 +219,12 @@ class Topic:
                 return "AGE"
             return self.text(value)
         return value
+
+
+def unversioned(value):
+    if isinstance(value, dict):
+        return {k: "RV" if k == "resourceVersion" else unversioned(v) for k, v in value.items()}
+    return [unversioned(v) for v in value] if isinstance(value, list) else value
 
 
 def near_now(text):

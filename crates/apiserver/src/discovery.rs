@@ -72,7 +72,7 @@ pub(crate) fn serve(
         _ => return Err(Status::no_such_path()),
     };
     // People and old clients ask for YAML too; protobuf is asked for together with JSON.
-    let accepted = negotiate::accept(accept, false)?;
+    let accepted = negotiate::accept(accept, false, false)?;
     let format = if accepted.format == Format::Yaml { Format::Yaml } else { format };
     Ok(render::value(200, &document, format))
 }

@@ -2,6 +2,16 @@
 
 use std::time::Duration;
 
+/// What Go says of a text that is no duration.
+pub(crate) fn complaint(text: &str) -> String {
+    let quoted = pilothouse_value::field::quote(text);
+    let number = text.trim_start_matches(['+', '-']);
+    if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit() || b == b'.') && number != "." {
+        return format!("time: missing unit in duration {quoted}");
+    }
+    format!("time: invalid duration {quoted}")
+}
+
 /// Reads a duration; `None` if it is none, or negative.
 pub(crate) fn parse(text: &str) -> Option<Duration> {
     if text == "0" {

@@ -234,6 +234,17 @@ pub(crate) fn check_kind(gvk: &Gvk, value: &mut Value) -> Result<(), Status> {
         )));
     }
     if !kind.is_empty() && kind != gvk.kind && built_in {
+        // It is read as what it says it is before it turns out to be something else.
+        builtin::decode(&given, &mut value.clone()).map_err(|error| {
+            let text = error.to_string();
+            let why = text.split_once(" cannot be handled as a ").and_then(|(_, why)| why.split_once(": "));
+            Status::bad_request(format!(
+                "{kind} in version {} cannot be handled as a {}: {}",
+                field::quote(&given.version),
+                gvk.kind,
+                why.map_or(text.as_str(), |(_, why)| why)
+            ))
+        })?;
         return Err(Status::bad_request(format!(
             "{kind} in version {} cannot be handled as a {}: converting ({}.{kind}) to ({}.{}): unknown conversion",
             field::quote(&given.version),

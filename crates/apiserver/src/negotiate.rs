@@ -106,11 +106,12 @@ pub(crate) fn clauses(accept: &str) -> Vec<MediaType> {
     clauses
 }
 
-/// Chooses the form of the answer. `tables` says whether the resource can be shown as a table.
+/// Chooses the form of the answer. `tables` says whether the resource can be shown as a table, `streams` whether the request
+/// could be answered by a stream, which is a form of its own in what is said of the others.
 ///
 /// # Errors
 /// 406 if the header names only what is not served.
-pub(crate) fn accept(header: Option<&str>, tables: bool) -> Result<Accepted, Status> {
+pub(crate) fn accept(header: Option<&str>, tables: bool, streams: bool) -> Result<Accepted, Status> {
     let header = header.unwrap_or_default();
     if header.trim().is_empty() || header == "*/*" || header == "application/json" {
         return Ok(Accepted::default());
@@ -118,7 +119,7 @@ pub(crate) fn accept(header: Option<&str>, tables: bool) -> Result<Accepted, Sta
     let mut known = false;
     for clause in clauses(header) {
         let format = match clause.name.as_str() {
-            "application/json" | "application/*" | "*/*" => Format::Json,
+            "application/json" | "*/*" => Format::Json,
             "application/yaml" => Format::Yaml,
             _ => continue,
         };
@@ -131,8 +132,12 @@ pub(crate) fn accept(header: Option<&str>, tables: bool) -> Result<Accepted, Sta
         let accepted = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
         return Err(Status::not_acceptable(&accepted));
     }
-    let message = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
-                   application/vnd.kubernetes.protobuf";
+    let more =
+        if streams { ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch" } else { "" };
+    let message = format!(
+        "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
+         application/vnd.kubernetes.protobuf{more}"
+    );
     Err(Status::new(406, "NotAcceptable", message).with_details(Details::default()))
 }
 
@@ -204,18 +209,18 @@ mod tests {
     #[test]
     fn the_first_clause_that_is_served_wins() {
         let kubectl = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
-        assert_eq!(accept(Some(kubectl), true).unwrap().transform, Transform::Table(MetaVersion::V1));
-        assert_eq!(accept(Some(kubectl), false).unwrap().transform, Transform::None);
+        assert_eq!(accept(Some(kubectl), true, false).unwrap().transform, Transform::Table(MetaVersion::V1));
+        assert_eq!(accept(Some(kubectl), false, false).unwrap().transform, Transform::None);
         let client_go = "application/vnd.kubernetes.protobuf,application/json";
-        assert_eq!(accept(Some(client_go), true).unwrap(), Accepted::default());
-        assert_eq!(accept(Some("application/yaml"), true).unwrap().format, Format::Yaml);
+        assert_eq!(accept(Some(client_go), true, false).unwrap(), Accepted::default());
+        assert_eq!(accept(Some("application/yaml"), true, false).unwrap().format, Format::Yaml);
         let quality = "application/yaml;q=0.5, application/json;q=0.9";
-        assert_eq!(accept(Some(quality), true).unwrap().format, Format::Json);
+        assert_eq!(accept(Some(quality), true, false).unwrap().format, Format::Json);
     }
 
     #[test]
     fn what_cannot_be_written_is_not_acceptable() {
-        let status = accept(Some("application/vnd.kubernetes.protobuf"), true).unwrap_err();
+        let status = accept(Some("application/vnd.kubernetes.protobuf"), true, false).unwrap_err();
         assert_eq!(status.code, 406);
     }
 

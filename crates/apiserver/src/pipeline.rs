@@ -127,7 +127,9 @@ where
         warning::write(response.headers_mut(), &context.take_warnings());
         return Ok(response);
     }
-    let accepted = negotiate::accept(text(request.headers(), header::ACCEPT), resource.has_verb("list"))?;
+    let streams = matches!(info.verb.as_str(), "list" | "watch");
+    let accepted =
+        negotiate::accept(text(request.headers(), header::ACCEPT), resource.has_verb("list"), streams)?;
     if request.method() == http::Method::HEAD {
         // Upstream routes GET alone.
         let message = "the server does not allow this method on the requested resource";
@@ -201,7 +203,8 @@ fn timeout(query: &Query) -> Result<Duration, Status> {
     let Some(text) = query.filled("timeout") else { return Ok(TIMEOUT) };
     let duration = crate::duration::parse(text).ok_or_else(|| {
         Status::bad_request(format!(
-            "invalid timeout specified in the request URL - time: invalid duration {text:?}"
+            "invalid timeout specified in the request URL - {}",
+            crate::duration::complaint(text)
         ))
     })?;
     Ok(if duration.is_zero() { TIMEOUT } else { duration.min(TIMEOUT) })
@@ -407,10 +410,8 @@ impl Call<'_> {
         };
         let incoming = read_patch(encoding, &bytes).map_err(|status| match kind {
             // What these libraries say, whatever is wrong.
-            PatchKind::Json | PatchKind::Merge if status.code == 400 => {
-                Status::bad_request("invalid JSON patch")
-            }
-            _ => status,
+            PatchKind::Apply => status,
+            _ => Status::bad_request("invalid JSON patch"),
         })?;
         let changed = patch::patch(self.context, self.target, kind, incoming, &options).await?;
         Ok(self.object(if changed.created { 201 } else { 200 }, &changed.document))
@@ -451,8 +452,10 @@ fn read_patch(encoding: negotiate::Encoding, bytes: &Bytes) -> Result<Incoming, 
         if let Ok(incoming) = intake::decode(negotiate::Encoding::Json, bytes) {
             return Ok(incoming);
         }
+        let json = bytes.trim_ascii_start().starts_with(b"{");
+        let place = if json { "error decoding patch: error converting YAML to JSON" } else { "error encoding patch" };
         return intake::decode(encoding, bytes)
-            .map_err(|status| Status::bad_request(format!("error decoding YAML: {}", status.message)));
+            .map_err(|status| Status::bad_request(format!("{place}: {}", status.message)));
     }
     intake::decode(encoding, bytes)
 }

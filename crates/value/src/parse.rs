@@ -66,8 +66,22 @@ pub fn json_keys(text: &[u8]) -> Vec<String> {
 pub fn yaml(text: &str) -> Result<Parsed, ParseError> {
     let options = serde_saphyr::options! { duplicate_keys: serde_saphyr::DuplicateKeyPolicy::PassThrough };
     let Scanned(parsed) =
-        serde_saphyr::from_str_with_options(text, options).map_err(|error| yaml_error(&error))?;
+        serde_saphyr::from_str_with_options(first_document(text), options).map_err(|error| yaml_error(&error))?;
     Ok(parsed)
+}
+
+/// Kubernetes reads the first document of a text and leaves the others.
+fn first_document(text: &str) -> &str {
+    let (mut at, mut content) = (0, false);
+    for line in text.split_inclusive('\n') {
+        if content && (line.starts_with("---") || line.trim_end() == "...") {
+            return text.get(..at).unwrap_or(text);
+        }
+        let nothing = line.trim().is_empty() || ["#", "---", "%"].iter().any(|mark| line.starts_with(mark));
+        content |= !nothing;
+        at += line.len();
+    }
+    text
 }
 
 /// A document with the duplicate keys of its text.

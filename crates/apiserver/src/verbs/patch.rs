@@ -119,6 +119,12 @@ fn read_patched(
         PatchKind::Strategic => strategic::go(&incoming.value),
         _ => patched.to_json(),
     };
+    let mut patched = patched;
+    if kind == PatchKind::Strategic {
+        // The type is fixed before the patched fields are read into it.
+        patched.set(&["apiVersion"], resource.api_version());
+        patched.set(&["kind"], resource.kind.as_str());
+    }
     let document = incoming.patched(patched);
     let read = intake::read(context, resource, document, warnings).map_err(|status| {
         // What is wrong with the outcome of a patch is told as a fault of the patch.
@@ -126,6 +132,8 @@ fn read_patched(
             Some((_, why)) => why.split_once(": ").map_or(why, |(_, why)| why),
             None => return status,
         };
+        let converted = (kind == PatchKind::Strategic).then(|| conversion_error(why)).flatten();
+        let why = converted.as_deref().unwrap_or(why);
         if !strict && why.starts_with("strict decoding error") {
             return status;
         }
@@ -138,6 +146,26 @@ fn read_patched(
     }
     check_place(target, &read)?;
     Ok(read)
+}
+
+/// A value of the wrong type in the words of upstream's converter from unstructured objects, which is what a strategic merge
+/// patch goes through instead of JSON's decoder.
+fn conversion_error(why: &str) -> Option<String> {
+    let (found, rest) = why.strip_prefix("json: cannot unmarshal ")?.split_once(' ')?;
+    let (_, wanted) = rest.rsplit_once(" of type ")?;
+    let from = match found {
+        "array" => "slice",
+        "object" => "map",
+        "number" => "int64",
+        other => other,
+    };
+    Some(match wanted {
+        _ if wanted.starts_with("map[") => format!("cannot restore map from {from}"),
+        _ if wanted.starts_with("[]") => format!("cannot restore slice from {from}"),
+        "string" if from == "int64" => "cannot convert int64 to string".to_owned(),
+        _ if wanted.contains('.') => format!("cannot restore struct from: {from}"),
+        _ => format!("unrecognized type: {wanted}"),
+    })
 }
 
 /// Server-side apply.

@@ -17,6 +17,8 @@ use crate::select::Selection;
 use crate::state::{Context, State, Target};
 use crate::verbs::read;
 
+/// How long before the end of a watch upstream sends the last bookmark.
+const LAST_BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 /// How often a bookmark says how far a quiet watch has come.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 /// How long a watch lasts if it sets no bound itself; spread out so that clients do not all come back at once.
@@ -65,6 +67,8 @@ pub(crate) struct Watch {
     watcher: Option<Watcher>,
     ready: VecDeque<Seen>,
     bookmarks: bool,
+    /// Whether it ends before a bookmark is due.
+    short: bool,
     deadline: Instant,
     generation: tokio::sync::watch::Receiver<u64>,
 }
@@ -95,6 +99,7 @@ pub(crate) async fn watch(
         watcher: None,
         ready: VecDeque::new(),
         bookmarks: options.allow_bookmarks,
+        short: options.timeout.is_some_and(|timeout| timeout <= LAST_BOOKMARK_BEFORE_END),
         deadline,
         generation: state.registry.changes(),
     };
@@ -200,8 +205,9 @@ impl Watch {
                 Woken::End => {
                     let position = self.watcher.as_ref()?.position();
                     self.watcher = None;
-                    // A last bookmark, so that the client need not read again what it has seen.
-                    return self.bookmarks.then(|| self.bookmark(position, false));
+                    // A last bookmark, so that the client need not read again what it has seen. Upstream has none for a watch
+                    // that is over before the first is due.
+                    return (self.bookmarks && !self.short).then(|| self.bookmark(position, false));
                 }
             }
         }

@@ -107,6 +107,10 @@ impl Names {
             };
             made.set(&[key], normal);
         }
+        if value.str_at(&["type"]) == Some("BOOKMARK") {
+            // How far the store is depends on what else it does.
+            made = unversioned(made);
+        }
         if kind == "Status" {
             sort_causes(&mut made);
         }
@@ -126,6 +130,20 @@ fn python_json(value: &Value) -> String {
             format!("{{{}}}", list(map.iter().map(member).collect()))
         }
         other => other.to_json(),
+    }
+}
+
+fn unversioned(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let member = |(key, value): (Box<str>, Value)| match &*key {
+                "resourceVersion" => (key, "RV".into()),
+                _ => (key, unversioned(value)),
+            };
+            Value::Object(map.into_iter().map(member).collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(unversioned).collect()),
+        other => other,
     }
 }
 
