@@ -132,8 +132,11 @@ pub(crate) fn accept(header: Option<&str>, tables: bool, streams: bool) -> Resul
         let accepted = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
         return Err(Status::not_acceptable(&accepted));
     }
-    let more =
-        if streams { ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch" } else { "" };
+    let more = if streams {
+        ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+    } else {
+        ""
+    };
     let message = format!(
         "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
          application/vnd.kubernetes.protobuf{more}"

@@ -453,7 +453,8 @@ fn read_patch(encoding: negotiate::Encoding, bytes: &Bytes) -> Result<Incoming, 
             return Ok(incoming);
         }
         let json = bytes.trim_ascii_start().starts_with(b"{");
-        let place = if json { "error decoding patch: error converting YAML to JSON" } else { "error encoding patch" };
+        let place =
+            if json { "error decoding patch: error converting YAML to JSON" } else { "error encoding patch" };
         return intake::decode(encoding, bytes)
             .map_err(|status| Status::bad_request(format!("{place}: {}", status.message)));
     }

@@ -158,7 +158,8 @@ pub(crate) fn watch(watch: Watch, resource: std::sync::Arc<Resource>, style: Sty
     let stream = Box::pin(watch.stream()).ready_chunks(EVENTS_AT_ONCE).map(move |events| {
         let mut out = Vec::with_capacity(events.len() * 1024);
         // An event is one object and no list: upstream cannot show it so, and shows nothing.
-        let events = if matches!(style.accepted.transform, Transform::MetadataList(_)) { Vec::new() } else { events };
+        let events =
+            if matches!(style.accepted.transform, Transform::MetadataList(_)) { Vec::new() } else { events };
         for event in events {
             frame(&resource, &event, style, first, &mut out);
             first = false;

@@ -65,8 +65,8 @@ pub fn json_keys(text: &[u8]) -> Vec<String> {
 /// [`ParseError::Yaml`] for anything that is not exactly one YAML document with string keys.
 pub fn yaml(text: &str) -> Result<Parsed, ParseError> {
     let options = serde_saphyr::options! { duplicate_keys: serde_saphyr::DuplicateKeyPolicy::PassThrough };
-    let Scanned(parsed) =
-        serde_saphyr::from_str_with_options(first_document(text), options).map_err(|error| yaml_error(&error))?;
+    let Scanned(parsed) = serde_saphyr::from_str_with_options(first_document(text), options)
+        .map_err(|error| yaml_error(&error))?;
     Ok(parsed)
 }
 
