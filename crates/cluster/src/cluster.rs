@@ -15,7 +15,7 @@ use crate::harness::controller::Runner;
 use crate::harness::informer::Informers;
 use crate::instant::{self, InstantNode};
 use crate::node::{Node, NodeError, NodeOptions};
-use crate::{accounts, garbage, namespaces, scheduler, services, workloads};
+use crate::{accounts, garbage, namespaces, scheduler, services, taints, workloads};
 
 /// The longest that a shutdown waits for tasks to end.
 const SHUTDOWN_WITHIN: Duration = Duration::from_secs(10);
@@ -99,6 +99,7 @@ impl Cluster {
             workloads::wiring::start(&api, &runner);
             services::wiring::start(&api, &runner);
             scheduler::wiring::start(&api, &runner);
+            taints::start(&api, &runner);
             accounts::ready(&api).await.map_err(refused)?;
             // From here on an account that is missing is a mistake, and not nobody's task.
             server.require_service_accounts(true);

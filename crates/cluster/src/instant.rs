@@ -208,14 +208,18 @@ fn node_object(name: &str, now: Timestamp) -> Value {
 pub(crate) async fn start(api: &Api, runner: &Runner, node: InstantNode) -> Result<(), Failure> {
     let api = api.named("kubelet");
     let wanted = node_object(&node.name, api.now());
-    let there = match api.get(&NODES, "", &node.name).await? {
-        Some(there) => there,
-        None => api.create(&NODES, wanted.clone()).await?,
-    };
-    let mut updated = (*there).clone();
-    updated.set(&["status"], wanted.get("status").cloned().unwrap_or_default());
-    if updated.get("status") != there.get("status") {
-        api.update_status(&NODES, updated).await?;
+    match api.get(&NODES, "", &node.name).await? {
+        // A new node brings its status along.
+        None => drop(api.create(&NODES, wanted).await?),
+        Some(there) => {
+            let mut updated = (*there).clone();
+            updated.set(&["status"], wanted.get("status").cloned().unwrap_or_default());
+            if updated.get("status") != there.get("status") {
+                // Whatever else changed in the meantime.
+                updated.take(&["metadata", "resourceVersion"]);
+                api.update_status(&NODES, updated).await?;
+            }
+        }
     }
     let queue: Arc<Queue<Key>> = Arc::new(Queue::new());
     let (keys, name) = (queue.clone(), node.name.clone());

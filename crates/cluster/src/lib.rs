@@ -17,6 +17,7 @@ pub mod node;
 mod resources;
 mod scheduler;
 mod services;
+mod taints;
 mod time;
 mod workloads;
 
