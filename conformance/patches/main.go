@@ -21,21 +21,52 @@ import (
 //go:embed hooks
 var hooks embed.FS
 
-// A library: its module, the package, and the functions that are told of.
+// A library: its module, the tests that are run, and what is told of.
 type library struct {
-	module, pkg, hook string
-	told              map[string][]string
-	out               string
+	module, out string
+	tests       []string
+	hooked      []hooked
+	// Whether the tests read the description of the built-in types.
+	swagger bool
 }
+
+// A package: where it is, the file that tells, and the functions that are told of, by file.
+type hooked struct {
+	folder, hook string
+	told         map[string][]string
+}
+
+// The version of Kubernetes whose libraries these are.
+const kubernetes = "v1.37.2"
+
+const managed = "pkg/util/managedfields"
 
 var libraries = []library{
 	{
-		module: "k8s.io/apimachinery", pkg: "pkg/util/strategicpatch", hook: "strategicpatch.go.txt", out: "strategic",
-		told: map[string][]string{"patch.go": {"StrategicMergeMapPatchUsingLookupPatchMeta"}},
+		module: "k8s.io/apimachinery", out: "strategic", tests: []string{"./pkg/util/strategicpatch"},
+		hooked: []hooked{{
+			folder: "pkg/util/strategicpatch", hook: "strategicpatch.go.txt",
+			told: map[string][]string{"patch.go": {"StrategicMergeMapPatchUsingLookupPatchMeta"}},
+		}},
 	},
 	{
-		module: "gopkg.in/evanphx/json-patch.v4", pkg: ".", hook: "jsonpatch.go.txt", out: "json",
-		told: map[string][]string{"patch.go": {"DecodePatch", "(p Patch) Apply"}, "merge.go": {"MergePatch"}},
+		module: "k8s.io/apimachinery", out: "managed", swagger: true, tests: []string{"./" + managed, "./" + managed + "/internal"},
+		hooked: []hooked{
+			{folder: managed, hook: "managedfields.go.txt", told: map[string][]string{
+				"scalehandler.go": {"(h *ScaleHandler) ToSubresource", "(h *ScaleHandler) ToParent"},
+			}},
+			{folder: managed + "/internal", hook: "managedfields_internal.go.txt", told: map[string][]string{
+				"fieldmanager.go":  {"(f *FieldManager) Update", "(f *FieldManager) Apply"},
+				"managedfields.go": {"DecodeManagedFields"},
+			}},
+		},
+	},
+	{
+		module: "gopkg.in/evanphx/json-patch.v4", out: "json", tests: []string{"."},
+		hooked: []hooked{{
+			hook: "jsonpatch.go.txt",
+			told: map[string][]string{"patch.go": {"DecodePatch", "(p Patch) Apply"}, "merge.go": {"MergePatch"}},
+		}},
 	},
 }
 
@@ -60,33 +91,35 @@ func must(err error) {
 }
 
 func (l library) record(out string) {
-	root := l.copied()
-	defer os.RemoveAll(root)
-	folder := filepath.Join(root, l.pkg)
-	for file, names := range l.told {
-		path := filepath.Join(folder, file)
-		content, err := os.ReadFile(path)
-		must(err)
-		for _, name := range names {
-			pattern := regexp.MustCompile(`(?m)^func ` + regexp.QuoteMeta(name) + `\(`)
-			if !pattern.Match(content) {
-				log.Fatalf("%s has no %s", file, name)
+	top, root := l.copied()
+	defer os.RemoveAll(top)
+	for _, pkg := range l.hooked {
+		folder := filepath.Join(root, pkg.folder)
+		for file, names := range pkg.told {
+			path := filepath.Join(folder, file)
+			content, err := os.ReadFile(path)
+			must(err)
+			for _, name := range names {
+				pattern := regexp.MustCompile(`(?m)^func ` + regexp.QuoteMeta(name) + `\(`)
+				if !pattern.Match(content) {
+					log.Fatalf("%s has no %s", file, name)
+				}
+				content = pattern.ReplaceAll(content, []byte("func "+name+"__("))
 			}
-			content = pattern.ReplaceAll(content, []byte("func "+name+"__("))
+			must(os.WriteFile(path, content, 0o644))
 		}
-		must(os.WriteFile(path, content, 0o644))
+		hook, err := hooks.ReadFile("hooks/" + pkg.hook)
+		must(err)
+		must(os.WriteFile(filepath.Join(folder, "zz_hook.go"), hook, 0o644))
 	}
-	hook, err := hooks.ReadFile("hooks/" + l.hook)
-	must(err)
-	must(os.WriteFile(filepath.Join(folder, "zz_hook.go"), hook, 0o644))
 	module := filepath.Join(root, "go.mod")
 	if _, err := os.Stat(module); err != nil {
 		must(os.WriteFile(module, []byte("module "+l.module+"\n\ngo 1.25\n"), 0o644))
 	}
 	// What the library needs comes from where this program's needs come from.
 	records := filepath.Join(root, "records.jsonl")
-	test := exec.Command("go", "test", "-count=1", "-parallel=1", "-vet=off", ".")
-	test.Dir = folder
+	test := exec.Command("go", append([]string{"test", "-count=1", "-parallel=1", "-p=1", "-vet=off"}, l.tests...)...)
+	test.Dir = root
 	test.Env = append(os.Environ(), "RECORD_OUT="+records, "GOFLAGS=-mod=mod")
 	if output, err := test.CombinedOutput(); err != nil {
 		log.Printf("%s: %v\n%s", l.module, err, output)
@@ -121,17 +154,21 @@ func (l library) record(out string) {
 		must(err)
 		lines = append([]string{string(text)}, lines...)
 	}
-	fmt.Println(l.module, len(lines), "calls")
+	fmt.Println(l.out, len(lines), "calls")
 	must(os.WriteFile(filepath.Join(out, l.out+".json"), []byte("[\n"+strings.Join(lines, ",\n")+"\n]\n"), 0o644))
 }
 
-// copied is a copy of the library's module.
-func (l library) copied() string {
+// copied is a folder, and in it a copy of the library's module, where it stands in Kubernetes.
+func (l library) copied() (string, string) {
 	listed, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", l.module).Output()
 	must(err)
 	source := strings.TrimSpace(string(listed))
-	target, err := os.MkdirTemp("", "patches")
+	top, err := os.MkdirTemp("", "patches")
 	must(err)
+	target := filepath.Join(top, "staging/src", l.module)
+	if l.swagger {
+		placeSwagger(filepath.Join(top, "api/openapi-spec"))
+	}
 	must(filepath.WalkDir(source, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -146,5 +183,17 @@ func (l library) copied() string {
 		}
 		return os.WriteFile(filepath.Join(target, relative), content, 0o644)
 	}))
-	return target
+	return top, target
+}
+
+// placeSwagger places the description of the built-in types, which tests read.
+func placeSwagger(folder string) {
+	listed, err := exec.Command("go", "mod", "download", "-json", "k8s.io/kubernetes@"+kubernetes).Output()
+	must(err)
+	var module struct{ Dir string }
+	must(json.Unmarshal(listed, &module))
+	content, err := os.ReadFile(filepath.Join(module.Dir, "api/openapi-spec/swagger.json"))
+	must(err)
+	must(os.MkdirAll(folder, 0o755))
+	must(os.WriteFile(filepath.Join(folder, "swagger.json"), content, 0o644))
 }

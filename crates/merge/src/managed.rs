@@ -182,6 +182,6 @@ fn record_update(
         }
     }
     let mut entries = Entries { managers, times };
-    entries.cap();
+    entries.cap(kind.max_updaters);
     Ok(entries)
 }

@@ -7,8 +7,6 @@ use pilothouse_value::{Map, Timestamp, Value};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// How many update entries an object keeps; older ones become one.
-const MAX_UPDATE_MANAGERS: usize = 10;
 /// The manager of the entry that old update entries become.
 const ANCIENT_CHANGES: &str = "ancient-changes";
 
@@ -191,15 +189,15 @@ impl Entries {
         self.managers.is_empty()
     }
 
-    /// Merges the oldest update entries of a version into one as long as there are too many.
-    pub(super) fn cap(&mut self) {
+    /// Merges the oldest update entries of a version into one as long as there are more than `max`.
+    pub(super) fn cap(&mut self, max: usize) {
         let mut updates: Vec<Identity> = self
             .managers
             .iter()
             .filter(|(_, owned)| !owned.applied)
             .map(|(identity, _)| identity.clone())
             .collect();
-        if updates.len() <= MAX_UPDATE_MANAGERS {
+        if updates.len() <= max {
             return;
         }
         let seconds = |identity: &Identity| {
@@ -209,7 +207,7 @@ impl Entries {
         let mut left = updates.len();
         let mut firsts: BTreeMap<String, Identity> = BTreeMap::new();
         for identity in updates {
-            if left <= MAX_UPDATE_MANAGERS {
+            if left <= max {
                 break;
             }
             let Some(version) = self.managers.get(&identity).map(|owned| owned.version.clone()) else {

@@ -15,7 +15,11 @@ pub struct Kind<'a> {
     schema: &'a Schema,
     reset: Option<Reset<'a>>,
     versions: &'a dyn Versions,
+    pub(super) max_updaters: usize,
 }
+
+/// How many update entries an object keeps, if nothing else is said.
+const MAX_UPDATERS: usize = 10;
 
 /// The fields that a write cannot set, and that are therefore nobody's.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +66,7 @@ impl Filters for Kind<'_> {
 impl<'a> Kind<'a> {
     /// A kind with one version, of which nothing is reset.
     pub fn of(schema: &'a Schema) -> Self {
-        Self { schema, reset: None, versions: &NoVersions }
+        Self { schema, reset: None, versions: &NoVersions, max_updaters: MAX_UPDATERS }
     }
 
     /// The same kind, of which some fields are reset.
@@ -75,6 +79,12 @@ impl<'a> Kind<'a> {
     #[must_use]
     pub fn with_versions(self, versions: &'a dyn Versions) -> Self {
         Self { versions, ..self }
+    }
+
+    /// The same kind, whose objects keep at most this many entries of updates; older ones become one. Default 10.
+    #[must_use]
+    pub fn keeping(self, max_updaters: usize) -> Self {
+        Self { max_updaters, ..self }
     }
 
     pub(super) fn node(&self) -> Node<'a> {

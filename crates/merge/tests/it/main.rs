@@ -1,6 +1,8 @@
 //! What the patches do, through the crate's public door.
 
 #[cfg(test)]
+mod bookkeeping;
+#[cfg(test)]
 mod json_patch;
 #[cfg(test)]
 mod managed;
