@@ -2,11 +2,11 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use rustls_pki_types::CertificateDer;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -134,7 +134,7 @@ fn issue(state: &State, bound: SocketAddr) -> Result<CertifiedKey, CertError> {
 }
 
 async fn accept(state: Arc<State>, listener: TcpListener, acceptor: TlsAcceptor) {
-    let graceful = Arc::new(GracefulShutdown::new());
+    let graceful = GracefulShutdown::new();
     let slots = Arc::new(Semaphore::new(CONNECTIONS));
     let shutdown = state.shutdown.clone();
     loop {
@@ -149,7 +149,7 @@ async fn accept(state: Arc<State>, listener: TcpListener, acceptor: TlsAcceptor)
         };
         match accepted {
             Ok((stream, _)) => {
-                let task = connection(state.clone(), stream, acceptor.clone(), graceful.clone(), slot);
+                let task = connection(state.clone(), stream, acceptor.clone(), graceful.watcher(), slot);
                 let shutdown = shutdown.clone();
                 tokio::spawn(async move {
                     tokio::select! {
@@ -166,10 +166,8 @@ async fn accept(state: Arc<State>, listener: TcpListener, acceptor: TlsAcceptor)
         }
     }
     drop(listener);
-    if let Ok(graceful) = Arc::try_unwrap(graceful) {
-        // Connections that do not end by themselves are cut by their own tasks.
-        let _late = tokio::time::timeout(GRACE, graceful.shutdown()).await;
-    }
+    // Connections that do not end by themselves are cut by their own tasks.
+    let _late = tokio::time::timeout(GRACE, graceful.shutdown()).await;
 }
 
 async fn overdue(shutdown: CancellationToken) {
@@ -181,7 +179,7 @@ async fn connection(
     state: Arc<State>,
     stream: TcpStream,
     acceptor: TlsAcceptor,
-    graceful: Arc<GracefulShutdown>,
+    watcher: Watcher,
     _slot: OwnedSemaphorePermit,
 ) {
     // Small answers must not wait for more to send.
@@ -203,16 +201,47 @@ async fn connection(
         .map(|own| own.clone().into_owned())
         .collect();
     let service = hyper::service::service_fn(move |request| {
+        let log = Logged::of(&request);
         let answer = pipeline::handle(state.clone(), Origin::Network(certificates.clone()), request);
-        async move { Ok::<_, std::convert::Infallible>(answer.await) }
+        async move {
+            let answer = answer.await;
+            if let Some(log) = log {
+                log.write(answer.status());
+            }
+            Ok::<_, std::convert::Infallible>(answer)
+        }
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
     builder.http2().timer(TokioTimer::new()).max_concurrent_streams(STREAMS);
     let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
-    let connection = graceful.watch(connection.into_owned());
-    drop(graceful);
+    let connection = watcher.watch(connection.into_owned());
     if let Err(error) = connection.await {
         tracing::debug!(error, "a connection ended early");
+    }
+}
+
+/// What is logged of a request, at the level of debugging: as upstream's HTTP log, and like it without bodies and headers,
+/// which may hold secrets.
+struct Logged {
+    line: String,
+    since: Instant,
+}
+
+impl Logged {
+    /// `None` if nobody wants to know.
+    fn of<B>(request: &http::Request<B>) -> Option<Logged> {
+        if !tracing::enabled!(tracing::Level::DEBUG) {
+            return None;
+        }
+        let agent = request.headers().get(http::header::USER_AGENT);
+        let agent = agent.and_then(|agent| agent.to_str().ok()).unwrap_or_default();
+        let line = format!("{} {} {agent:?}", request.method(), request.uri());
+        Some(Logged { line, since: Instant::now() })
+    }
+
+    fn write(self, status: http::StatusCode) {
+        let milliseconds = self.since.elapsed().as_secs_f64() * 1e3;
+        tracing::debug!("{} {} {milliseconds:.2} ms", self.line, status.as_u16());
     }
 }

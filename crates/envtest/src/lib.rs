@@ -171,8 +171,8 @@ fn serve(tool: Tool, parsed: &Parsed) -> Result<(), Error> {
 fn start_logging(parsed: &Parsed) {
     let level = match parsed.last("v").and_then(|text| text.parse::<u8>().ok()).unwrap_or_default() {
         0 | 1 => tracing::Level::WARN,
-        2 | 3 => tracing::Level::INFO,
-        4..=7 => tracing::Level::DEBUG,
+        2 => tracing::Level::INFO,
+        3..=7 => tracing::Level::DEBUG,
         _ => tracing::Level::TRACE,
     };
     let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr);

@@ -153,7 +153,7 @@ pub(super) const FLAGS: &[Flag] = &[
     flag("log-text-info-buffer-size", "quantity", ""),
     flag("log-text-split-stream", "", ""),
     flag("logging-format", "string", ""),
-    flag("v", "Level", "How much to log: 0 warnings, 2 what happens, 4 everything"),
+    flag("v", "Level", "How much to log: 0 warnings, 3 every request"),
     flag("vmodule", "pattern=N,...", ""),
     flag("tracing-config-file", "string", ""),
     flag("aggregator-reject-forwarding-redirect", "", ""),
