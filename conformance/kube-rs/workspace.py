@@ -34,6 +34,10 @@ def lay_out(folder, version):
     for name in CRATES:
         shutil.rmtree(folder / name, ignore_errors=True)
         shutil.copytree(found[name], folder / name, ignore=shutil.ignore_patterns("Cargo.lock"))
+    # The tests use the face of kube-rs, which the published crates do not say, because it would be a circle.
+    for name, features in [("kube-client", ["derive", "client", "ws"]), ("kube-runtime", ["derive", "client", "runtime"])]:
+        with (folder / name / "Cargo.toml").open("a") as manifest:
+            manifest.write(f'\n[dev-dependencies.kube]\npath = "../kube"\nfeatures = {json.dumps(features)}\n')
     members = ", ".join(f'"{name}"' for name in CRATES)
     patches = "".join(f'{name} = {{ path = "{name}" }}\n' for name in CRATES)
     (folder / "Cargo.toml").write_text(
