@@ -70,4 +70,4 @@ pub use service::LocalService;
 pub use state::Authorization;
 pub use user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User};
 pub use verbs::watch::WatchEventKind;
-pub use webhook::ServiceResolver;
+pub use webhook::{CredentialsError, ServiceResolver};

@@ -29,7 +29,7 @@ use crate::service::LocalService;
 use crate::state::{Authorization, State};
 use crate::tokens::TokenOptions;
 use crate::user::User;
-use crate::webhook::{Hooks, ServiceResolver};
+use crate::webhook::{Credentials, CredentialsError, Hooks, ServiceResolver};
 
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +40,9 @@ pub enum StartError {
     /// The admission plugins.
     #[error("setting up admission: {0}")]
     Plugins(#[from] PluginError),
+    /// What is shown to webhooks.
+    #[error(transparent)]
+    Credentials(#[from] CredentialsError),
     /// The server's own keys.
     #[error("setting up the server's keys: {0}")]
     Identity(#[from] IdentityError),
@@ -63,6 +66,7 @@ pub struct Builder {
     enabled_plugins: Vec<String>,
     disabled_plugins: Vec<String>,
     admission: Option<Value>,
+    webhook_kubeconfig: Option<Value>,
 }
 
 impl std::fmt::Debug for Builder {
@@ -189,6 +193,14 @@ impl Builder {
         self
     }
 
+    /// What webhooks are shown that want to know who calls: a kubeconfig, whose users have the names of hosts (`host:port`,
+    /// `*.domain`, `*`). Default: nothing.
+    #[must_use]
+    pub fn webhook_kubeconfig(mut self, document: Value) -> Builder {
+        self.webhook_kubeconfig = Some(document);
+        self
+    }
+
     /// Starts the server. It must be called inside a tokio runtime, in which the server's tasks then run.
     ///
     /// # Errors
@@ -197,6 +209,8 @@ impl Builder {
         let config = Config { history: self.history };
         let shutdown = CancellationToken::new();
         let plugins = Chain::new(&self.enabled_plugins, &self.disabled_plugins, self.admission.as_ref())?;
+        let credentials =
+            self.webhook_kubeconfig.as_ref().map(Credentials::read).transpose()?.unwrap_or_default();
         let store = self.store.unwrap_or_else(|| Store::memory(config));
         let given = Given {
             folder: self.keys.as_deref(),
@@ -223,7 +237,7 @@ impl Builder {
             authorization: self.authorization,
             service_accounts: AtomicBool::new(self.service_accounts),
             kubelet: RwLock::new(None),
-            hooks: Hooks::default(),
+            hooks: Hooks::new(credentials),
             webhooks: Configurations::new(),
             service_resolver: RwLock::new(None),
             definitions: Mutex::new(()),
@@ -261,6 +275,7 @@ impl Server {
             enabled_plugins: Vec::new(),
             disabled_plugins: Vec::new(),
             admission: None,
+            webhook_kubeconfig: None,
         }
     }
 

@@ -7,7 +7,7 @@ use pilothouse_apiserver::tokens::TokenOptions;
 use pilothouse_apiserver::{Authorization, Builder, Server};
 
 use crate::flags::{FlagError, Parsed};
-use crate::{Error, keeping, serving, signals, tell};
+use crate::{Error, admission, keeping, serving, signals, tell};
 
 /// Runs until SIGTERM or SIGINT, and then lets requests that are under way end.
 ///
@@ -65,6 +65,9 @@ fn configure(mut builder: Builder, flags: &Parsed, bind: IpAddr) -> Result<Build
             why: e.to_string(),
         })?;
         builder = builder.tokens(users);
+    }
+    if let Some(kubeconfig) = admission::webhook_kubeconfig(flags)? {
+        builder = builder.webhook_kubeconfig(kubeconfig);
     }
     Ok(builder)
 }

@@ -3,6 +3,7 @@
 //! and how a server and what it keeps are told apart by `--etcd-servers` and `--etcd-prefix`; it must not know what the API
 //! answers, which is `pilothouse_apiserver`'s.
 
+mod admission;
 mod apiserver;
 pub mod assets;
 mod etcd;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, header};
+use http::{HeaderValue, Request, header};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::client::conn::http1::SendRequest;
 use hyper_util::rt::TokioIo;
@@ -57,8 +57,17 @@ impl Trouble {
 ///
 /// # Errors
 /// If the host or the target cannot be in a request.
-pub(super) fn request(host: &str, target: &str, body: Bytes) -> Result<Request<Full<Bytes>>, Trouble> {
-    Request::post(target)
+pub(super) fn request(
+    host: &str,
+    target: &str,
+    authorization: Option<&HeaderValue>,
+    body: Bytes,
+) -> Result<Request<Full<Bytes>>, Trouble> {
+    let mut request = Request::post(target);
+    if let Some(authorization) = authorization {
+        request = request.header(header::AUTHORIZATION, authorization);
+    }
+    request
         .header(header::HOST, host)
         .header(header::USER_AGENT, "kube-apiserver-admission")
         .header(header::ACCEPT, "application/json, */*")

@@ -5,6 +5,7 @@
 
 mod answer;
 mod connection;
+mod credentials;
 mod resolve;
 mod trust;
 mod url;
@@ -20,6 +21,8 @@ use tokio::time::Instant;
 
 use crate::state::State;
 
+pub(crate) use credentials::Credentials;
+pub use credentials::CredentialsError;
 pub use resolve::ServiceResolver;
 
 /// Places that are kept; as many as upstream keeps clients.
@@ -39,15 +42,22 @@ pub(crate) struct CallError(pub(crate) String);
 pub(crate) struct Hook {
     address: url::Address,
     pool: connection::Pool,
+    credential: credentials::Credential,
 }
 
 /// The places that configurations name, by what they say of them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Hooks {
     known: Mutex<HashMap<String, Arc<Hook>>>,
+    credentials: Credentials,
 }
 
 impl Hooks {
+    /// No places yet, and what is shown to those that want to know who calls.
+    pub(crate) fn new(credentials: Credentials) -> Hooks {
+        Hooks { known: Mutex::default(), credentials }
+    }
+
     /// The place that a `clientConfig` names.
     ///
     /// # Errors
@@ -58,8 +68,10 @@ impl Hooks {
             return Ok(hook.clone());
         }
         let address = url::Address::of(client_config)?;
-        let tls = trust::client_config(client_config.str_at(&["caBundle"]).unwrap_or_default())?;
-        let hook = Arc::new(Hook { address, pool: connection::Pool::new(tls) });
+        let credential = self.credentials.of(&address.server_name, address.port);
+        let bundle = client_config.str_at(&["caBundle"]).unwrap_or_default();
+        let tls = trust::client_config(bundle, credential.certificate.as_deref())?;
+        let hook = Arc::new(Hook { address, pool: connection::Pool::new(tls), credential });
         let mut known = self.known.lock();
         if known.len() >= KEPT {
             known.clear();
@@ -111,7 +123,8 @@ impl Hook {
         target: &str,
         body: Bytes,
     ) -> Result<answer::Answer, connection::Trouble> {
-        let request = || connection::request(&self.address.host, target, body.clone());
+        let authorization = self.credential.header.as_ref();
+        let request = || connection::request(&self.address.host, target, authorization, body.clone());
         // A server closes connections that nobody used for a while; that is no failure of the call.
         while let Some(open) = self.pool.take() {
             match open.exchange(request()?).await {

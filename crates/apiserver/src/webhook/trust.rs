@@ -12,7 +12,7 @@ use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error as TlsError, RootCertStore, SignatureScheme,
 };
@@ -22,11 +22,14 @@ use x509_parser::prelude::{FromDer as _, X509Certificate};
 use super::CallError;
 
 /// The TLS side of calls to a server whose certificate is from this bundle, which is base64 of PEM; an empty one stands for
-/// the roots of the machine.
+/// the roots of the machine. `own` is the certificate that is shown, with its key.
 ///
 /// # Errors
-/// If the bundle holds no certificate.
-pub(super) fn client_config(bundle: &str) -> Result<Arc<ClientConfig>, CallError> {
+/// If the bundle holds no certificate, or the own one does not fit its key.
+pub(super) fn client_config(
+    bundle: &str,
+    own: Option<&(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
+) -> Result<Arc<ClientConfig>, CallError> {
     let bundle = STANDARD.decode(bundle).map_err(|error| CallError(error.to_string()))?;
     let roots = if bundle.is_empty() { system_roots() } else { certificates(&bundle)? };
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -35,8 +38,13 @@ pub(super) fn client_config(bundle: &str) -> Result<Arc<ClientConfig>, CallError
         .with_safe_default_protocol_versions()
         .map_err(|error| CallError(error.to_string()))?
         .dangerous()
-        .with_custom_certificate_verifier(verifier)
-        .with_no_client_auth();
+        .with_custom_certificate_verifier(verifier);
+    let config = match own {
+        Some((chain, key)) => config
+            .with_client_auth_cert(chain.clone(), key.clone_key())
+            .map_err(|error| CallError(error.to_string()))?,
+        None => config.with_no_client_auth(),
+    };
     Ok(Arc::new(config))
 }
 
