@@ -64,14 +64,6 @@ def answer(response):
     return result
 
 
-def strip_rules(node):
-    if isinstance(node, dict):
-        return {k: strip_rules(v) for k, v in node.items() if k != "x-kubernetes-validations"}
-    if isinstance(node, list):
-        return [strip_rules(v) for v in node]
-    return node
-
-
 def crd_summary(response, crd):
     """What became of a CRD, without its schemas."""
     result = answer(response)
@@ -126,15 +118,15 @@ def record_project(server, plain, corpus, project):
             result["crds"][key] = crd_summary(response, crd)
             if not crd:
                 continue
-            without = strip_rules({k: crd[k] for k in ("apiVersion", "kind", "spec")})
-            without["spec"]["conversion"] = {"strategy": "None"}
+            without = {k: crd[k] for k in ("apiVersion", "kind", "spec")}
+            without["spec"] = {**crd["spec"], "conversion": {"strategy": "None"}}
             without["metadata"] = {"name": name, "annotations": crd["metadata"].get("annotations", {})}
             second, _ = plain.create_crd(json.dumps(without), "application/json")
             assert second.status_code == 201, second.text
             crds[name] = crd
-            with_rules, without_rules = ask_probes(server, crd), ask_probes(plain, crd)
+            with_webhook, without_webhook = ask_probes(server, crd), ask_probes(plain, crd)
             result["probes"][key] = {
-                name: pair(obj, said, without_rules[name][1]) for name, (obj, said) in with_rules.items()}
+                name: pair(obj, said, without_webhook[name][1]) for name, (obj, said) in with_webhook.items()}
     folder = f"{corpus}/crs/{project}"
     for file in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
         for at, text in enumerate(documents(f"{folder}/{file}")):

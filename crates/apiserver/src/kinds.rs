@@ -1,5 +1,6 @@
 //! What the schema of a resource says of a document, whether the resource is built in or defined.
 
+use pilothouse_schema::cel::{self, Findings};
 use pilothouse_schema::{self as schema, builtin, crd as definition};
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::{Gvk, Status, Value, object};
@@ -8,6 +9,7 @@ use crate::admission;
 use crate::crd;
 use crate::metadata;
 use crate::resource::Resource;
+use crate::state::Context;
 
 /// Removes what the schema does not know. Returns the paths of what was removed.
 pub(crate) fn prune(resource: &Resource, value: &mut Value) -> Vec<String> {
@@ -104,4 +106,20 @@ pub(crate) fn validate(resource: &Resource, new: &Value, old: Option<&Value>) ->
         errors.extend(definition::validate_scale(&scale.declared, new, false));
     }
     errors
+}
+
+/// Adds what the validation rules of a custom resource say to what was found in the object before. What need not be mended
+/// now is told as a warning.
+pub(crate) fn check_rules(
+    context: &Context,
+    resource: &Resource,
+    new: &Value,
+    old: Option<&Value>,
+    errors: Vec<field::Error>,
+) -> Vec<field::Error> {
+    let Some(rules) = resource.custom.as_ref().and_then(|custom| custom.rules()) else { return errors };
+    let mut findings = Findings { errors, ..Findings::default() };
+    cel::evaluate(resource.schema(), rules, new, old, &mut findings);
+    findings.warnings.into_iter().for_each(|warning| context.warn(warning));
+    findings.errors
 }

@@ -202,7 +202,8 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
     fn call_above(&mut self, call: &'p CallNode, base: usize) -> Outcome<'a> {
         let error = self.arguments(&call.args)?;
         let args = self.stack.get(base..).unwrap_or_default();
-        if error.is_some() && call.args.len() > 2 {
+        // Nor does upstream charge for a regular expression that is known already.
+        if error.is_some() && (call.args.len() > 2 || call.pattern.is_some()) {
             return error.map_or_else(|| Err(EvalError::no_such_overload()), Err);
         }
         let result = match error {
@@ -212,10 +213,10 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
             None => match &call.pattern {
                 Some(pattern) => crate::library::regex::with_pattern(&call.name, pattern, args),
                 None => (call.func)(args),
-            },
+            }
+            .map_err(|why| named(why, &call.name, args)),
         };
         let cost = call.cost.charge(args, result.as_ref().ok());
-        let result = result.map_err(|why| named(why, &call.name, args));
         self.charge(cost)?;
         result
     }
@@ -416,7 +417,22 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
 
 /// Says which function has no overload for these arguments.
 fn named(why: EvalError, name: &str, args: &[Val<'_>]) -> EvalError {
-    if why != EvalError::no_such_overload() || name.starts_with(['_', '!', '-', '@']) {
+    if why != EvalError::no_such_overload() {
+        return why;
+    }
+    if name.starts_with(['_', '!', '-', '@']) {
+        // Operators are named where the first operand has nothing of the kind at all.
+        let lacks_operator = match (name, args) {
+            ("_<_" | "_<=_" | "_>_" | "_>=_" | "_+_" | "_-_" | "_*_" | "_/_" | "_%_" | "-_", [first, ..]) => {
+                matches!(first, Val::Null | Val::Map(_) | Val::Type(_) | Val::Optional(_) | Val::Opaque(_))
+                    || (matches!(first, Val::List(_)) && name != "_+_")
+            }
+            _ => false,
+        };
+        return if lacks_operator { EvalError::new(format!("no such overload: {name}")) } else { why };
+    }
+    // What `containsIP` says of a text that is no address.
+    if matches!((name, args), ("containsIP", [_, Val::String(_)])) {
         return why;
     }
     let types: Vec<&str> = args.iter().map(Val::type_name).collect();

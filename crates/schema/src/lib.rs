@@ -4,6 +4,7 @@
 //! is a function of documents.
 
 pub mod builtin;
+pub mod cel;
 pub mod crd;
 mod default;
 mod formats;
@@ -13,6 +14,7 @@ mod object_meta;
 pub mod openapi;
 pub mod proto;
 mod prune;
+mod ratchet;
 pub mod structural;
 pub mod table;
 mod validate;

@@ -15,15 +15,17 @@ use std::sync::Arc;
 use pilothouse_value::Value;
 use pilothouse_value::field::{self, Path};
 
+use crate::cel::check::StoredExpressions;
 use crate::node::Schema;
 pub(crate) use build::build;
 use props::Props;
 
 /// Reads an `openAPIV3Schema` that stands at `path`, or tells all that is wrong with it.
 ///
-/// CEL rules are kept, and their texts checked (not empty, no line breaks …); they are not compiled.
+/// CEL rules are compiled to see whether they can be; [`crate::cel::Rules`] keeps what is compiled.
 pub fn parse(schema: &Value, path: &Path) -> Result<Arc<Schema>, Vec<field::Error>> {
-    let (node, errors) = check(schema, path, Strictness::default());
+    let rules = RuleContext { stored: &StoredExpressions::default(), is_unchanged: false };
+    let (node, errors) = check(schema, path, Strictness::default(), rules);
     if errors.is_empty() { Ok(Arc::new(node)) } else { Err(errors) }
 }
 
@@ -68,7 +70,21 @@ impl Strictness {
     }
 }
 
-pub(crate) fn check(schema: &Value, path: &Path, strictness: Strictness) -> (Schema, Vec<field::Error>) {
+/// What the definition as it was before has to say of the rules of a schema.
+#[derive(Clone, Copy)]
+pub(crate) struct RuleContext<'a> {
+    /// The expressions that it has.
+    pub(crate) stored: &'a StoredExpressions,
+    /// Whether it has this schema, as it is.
+    pub(crate) is_unchanged: bool,
+}
+
+pub(crate) fn check(
+    schema: &Value,
+    path: &Path,
+    strictness: Strictness,
+    rules: RuleContext<'_>,
+) -> (Schema, Vec<field::Error>) {
     let props = Props(schema);
     let node = build(props);
     let mut errors = Vec::new();
@@ -79,7 +95,8 @@ pub(crate) fn check(schema: &Value, path: &Path, strictness: Strictness) -> (Sch
             errors = defaults::validate(&node, path, strictness.pruned_defaults);
         }
     }
-    errors.extend(openapi::validate(props, path, strictness));
+    let is_structural = strictness.structural && unsupported.is_none() && errors.is_empty();
+    errors.extend(openapi::validate(props, path, strictness, is_structural.then_some(&node), rules));
     if let Some(detail) = unsupported
         && errors.is_empty()
         && strictness.structural

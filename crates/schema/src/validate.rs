@@ -5,7 +5,6 @@
 //! must not make the stored objects unchangeable.
 
 mod number;
-mod ratchet;
 mod sets;
 
 use pilothouse_value::field::{self, Path};
@@ -14,7 +13,7 @@ use pilothouse_value::{Map, Value};
 use crate::formats::Format;
 use crate::node::{Constraints, Schema, Type};
 use crate::object_meta;
-use ratchet::Old;
+use crate::ratchet::{self, Old};
 
 /// All that is wrong with `new` by the schema: first its values, then embedded resources, then the uniqueness in
 /// sets and maps. CEL rules are not evaluated. `path` is where the document stands, the root for a whole object.

@@ -9,6 +9,12 @@ pub enum ParseQuantityError {
     /// Not a number with a known suffix.
     #[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
     Format,
+    /// A number with something that looks like a suffix but is none.
+    #[error("unable to parse quantity's suffix")]
+    Suffix,
+    /// A suffix without a number.
+    #[error("unable to parse numeric part of quantity")]
+    Number,
     /// A number, but beyond ±2^63 of the largest unit.
     #[error("quantity is out of range")]
     Range,
@@ -114,6 +120,13 @@ impl Ord for Quantity {
     }
 }
 
+/// Letters of suffixes, then an exponent: what may follow a number, whether it means anything or not.
+fn looks_like_suffix(text: &str) -> bool {
+    let exponent = text.trim_start_matches(|c: char| "eEinumkKMGTP".contains(c));
+    let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    digits.bytes().all(|b| b.is_ascii_digit())
+}
+
 /// The unit of a suffix as `(base, exponent)`, and the style it belongs to.
 fn suffix(text: &str) -> Option<(i128, i32, Style)> {
     let decimal = |exponent| Some((10, exponent, Style::DecimalSi));
@@ -154,10 +167,14 @@ impl FromStr for Quantity {
         let negative = text.starts_with('-');
         let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
         let (number, unit) = unsigned.split_at(end);
-        let (base, exponent, style) = suffix(unit).ok_or(ParseQuantityError::Format)?;
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
+        if text.is_empty() || fraction.contains('.') || !looks_like_suffix(unit) {
             return Err(ParseQuantityError::Format);
+        }
+        let (base, exponent, style) = suffix(unit).ok_or(ParseQuantityError::Suffix)?;
+        // A sign alone is zero.
+        if whole.is_empty() && fraction.is_empty() && !unsigned.is_empty() {
+            return Err(ParseQuantityError::Number);
         }
         let digits: String = [whole, fraction].concat();
         let digits = digits.trim_start_matches('0');

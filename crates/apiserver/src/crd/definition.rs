@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use pilothouse_schema::cel::Rules;
 use pilothouse_schema::{Schema, crd as definition};
 use pilothouse_store::Object;
 use pilothouse_value::Value;
@@ -34,6 +35,7 @@ pub(crate) struct Version {
     index: usize,
     schema: OnceLock<Arc<Schema>>,
     has_defaults: OnceLock<bool>,
+    rules: OnceLock<Option<Rules>>,
 }
 
 impl Definition {
@@ -68,6 +70,7 @@ impl Definition {
                 index,
                 schema: OnceLock::new(),
                 has_defaults: OnceLock::new(),
+                rules: OnceLock::new(),
             })
             .collect();
         let storage = value
@@ -117,6 +120,11 @@ impl Definition {
             definition::schema(self.value(), name.unwrap_or_default())
                 .unwrap_or_else(|| Arc::new(Schema::any().clone()))
         })
+    }
+
+    /// The validation rules of a version, compiled when the first object is written; `None` if it has none.
+    pub(crate) fn rules<'a>(&'a self, version: &'a Version) -> Option<&'a Rules> {
+        version.rules.get_or_init(|| Rules::compile(self.schema(version))).as_ref()
     }
 
     /// Whether the schema of a version fills in anything.

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use pilothouse_schema::Schema;
+use pilothouse_schema::{Schema, cel};
 use pilothouse_store::Object;
 use pilothouse_value::{Value, object};
 
@@ -80,6 +80,11 @@ impl Custom {
     /// The structural schema of this version.
     pub(crate) fn schema(&self) -> &Schema {
         self.served().map_or(Schema::any(), |version| self.definition.schema(version))
+    }
+
+    /// The compiled validation rules of this version, if it has any.
+    pub(crate) fn rules(&self) -> Option<&cel::Rules> {
+        self.served().and_then(|version| self.definition.rules(version))
     }
 
     /// Whether an object that is stored in this version may lack defaults: those of a status, which no client can set when

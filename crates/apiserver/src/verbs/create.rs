@@ -80,6 +80,7 @@ pub(crate) async fn create_object(
         let reserved = allocate::reserve(state, resource, &mut object, None)?;
         let mut errors = metadata::validate(&object, resource.namespaced, resource.rules.names);
         errors.extend(kinds::validate(resource, &object, None));
+        let errors = kinds::check_rules(context, resource, &object, None, errors);
         if !errors.is_empty() {
             return Err(named.invalid(&errors));
         }

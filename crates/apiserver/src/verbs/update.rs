@@ -191,6 +191,7 @@ async fn try_change(
         None | Some("scale") => kinds::validate(resource, &new, Some(current)),
         Some(name) => kinds::validate_subresource(resource, name, &new, current),
     });
+    let errors = kinds::check_rules(context, resource, &new, Some(current), errors);
     if !errors.is_empty() {
         return Err(target.invalid(&errors));
     }

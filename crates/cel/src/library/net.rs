@@ -253,7 +253,8 @@ pub(super) fn contains_ip<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     let [this, other] = args else { return no_such_overload() };
     let network = network(Some(this))?;
     let address = match other {
-        Val::String(text) => parse_ip(text).map_err(EvalError::new)?,
+        // Upstream does not tell what is wrong with the text.
+        Val::String(text) => parse_ip(text).map_err(|_| EvalError::no_such_overload())?,
         other => other.downcast::<Ip>().ok_or_else(EvalError::no_such_overload)?.0,
     };
     Ok(Val::Bool(network.contains(address)))

@@ -202,7 +202,7 @@ fn scientific(value: f64, precision: usize) -> String {
         .bytes()
         .map(|b| RAISED.get(usize::from(b.wrapping_sub(b'0'))).copied().unwrap_or_default())
         .collect();
-    format!("{mantissa}\u{202f}×\u{202f}10{sign}{raised}")
+    format!("{mantissa}×10{sign}{raised}")
 }
 
 fn string(arg: &Val<'_>, depth: usize) -> Result<String, String> {

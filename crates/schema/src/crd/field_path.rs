@@ -1,6 +1,7 @@
 //! Paths to fields as rules and selectable fields write them: `.spec.a`, `['a.b']`.
 //! Source: `ValidFieldPath` of apiextensions `pkg/apiserver/schema/cel`.
 
+use crate::node::Schema;
 use crate::structural::props::{AdditionalProps, Props};
 
 /// What a path leads to.
@@ -25,7 +26,7 @@ pub(crate) fn find<'a>(schema: Props<'a>, path: &str, allow_brackets: bool) -> R
                     .strip_prefix('\'')
                     .and_then(|inside| inside.strip_suffix('\''))
                     .ok_or_else(|| format!("expected single quoted string but got {quoted}"))?;
-                inside.replace("\\'", "'").replace("\\\\", "\\")
+                unescape(inside)?
             }
             "." => next_token(&mut rest).ok_or("unexpected end of JSON path")?,
             other => return Err(format!("expected [ or . but got: {other}")),
@@ -50,6 +51,64 @@ pub(crate) fn find<'a>(schema: Props<'a>, path: &str, allow_brackets: bool) -> R
         }
     }
     Ok(Found { schema, steps })
+}
+
+/// The path in the form of errors, relative to the node: `spec.a`, `labels[x]`. `None` if it leads to no field.
+pub(crate) fn normalize(schema: &Schema, path: &str) -> Option<String> {
+    let mut schema = Some(schema);
+    let mut out = String::new();
+    let mut rest = path;
+    while let Some(token) = next_token(&mut rest) {
+        let name = match token.as_str() {
+            "[" => {
+                let quoted = next_token(&mut rest)?;
+                let inside = quoted.strip_prefix('\'')?.strip_suffix('\'')?;
+                let name = unescape(inside).ok()?;
+                next_token(&mut rest).filter(|close| close == "]")?;
+                name
+            }
+            "." => next_token(&mut rest)?,
+            _ => return None,
+        };
+        let current = schema?;
+        if current.properties().is_empty() {
+            // A map: the steps are its keys.
+            schema = current.additional()?.schema();
+            out.push_str(&format!("[{name}]"));
+        } else {
+            schema = Some(current.property(&name)?);
+            if !out.is_empty() {
+                out.push('.');
+            }
+            out.push_str(&name);
+        }
+    }
+    Some(out)
+}
+
+/// What stands between single quotes, with its escapes resolved.
+fn unescape(inside: &str) -> Result<String, String> {
+    let mut out = String::with_capacity(inside.len());
+    let mut rest = inside.chars();
+    while let Some(c) = rest.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match rest.next() {
+            Some('a') => out.push('\u{7}'),
+            Some('b') => out.push('\u{8}'),
+            Some('f') => out.push('\u{c}'),
+            Some('n') => out.push('\n'),
+            Some('r') => out.push('\r'),
+            Some('t') => out.push('\t'),
+            Some('v') => out.push('\u{b}'),
+            Some(same @ ('\'' | '\\')) => out.push(same),
+            Some(other) => return Err(format!("invalid string literal: invalid escape char \\{other}")),
+            None => out.push('\\'),
+        }
+    }
+    Ok(out)
 }
 
 /// Takes a delimiter, a quoted string, or the text up to the next delimiter.

@@ -3,8 +3,9 @@
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::{Value, names, object};
 
+use crate::cel::check::StoredExpressions;
 use crate::structural::props::Props;
-use crate::structural::{self, Strictness};
+use crate::structural::{self, RuleContext, Strictness};
 
 use super::{conversion, field_path, go};
 
@@ -52,7 +53,7 @@ pub(super) fn validate(crd: &Value, old: Option<&Value>, errors: &mut Vec<field:
         }
     }
     let old_spec = old.and_then(|old| old.get("spec")).map(Props);
-    let rules = Rules::new(old);
+    let rules = Rules::new(crd, old);
     let versions: Vec<Props<'_>> = spec.list("versions").collect();
     let shared = Shared::of(&versions);
     for (index, version) in versions.iter().enumerate() {
@@ -103,12 +104,21 @@ pub(super) fn validate(crd: &Value, old: Option<&Value>, errors: &mut Vec<field:
 struct Rules {
     strictness: Strictness,
     schema_is_required: bool,
+    /// The CEL expressions of the stored CRD.
+    expressions: StoredExpressions,
+    /// The versions whose schema is what it was.
+    unchanged: Vec<String>,
 }
 
 impl Rules {
-    fn new(old: Option<&Value>) -> Self {
+    fn new(new: &Value, old: Option<&Value>) -> Self {
         let Some(old) = old else {
-            return Self { strictness: Strictness::default(), schema_is_required: true };
+            return Self {
+                strictness: Strictness::default(),
+                schema_is_required: true,
+                expressions: StoredExpressions::default(),
+                unchanged: Vec::new(),
+            };
         };
         let mut strictness = Strictness::of_old(&super::schemas(old));
         // Every CRD of v1 prunes, and pruning needs structural schemas.
@@ -117,8 +127,24 @@ impl Rules {
             .items_at(&["spec", "versions"])
             .iter()
             .all(|version| version.at(&["schema", "openAPIV3Schema"]).is_some());
-        Self { strictness, schema_is_required }
+        let expressions = StoredExpressions::of(&super::schemas(old));
+        Self { strictness, schema_is_required, expressions, unchanged: unchanged_schemas(new, old) }
     }
+
+    fn of_version(&self, name: &str) -> RuleContext<'_> {
+        let is_unchanged = self.unchanged.iter().any(|unchanged| unchanged == name);
+        RuleContext { stored: &self.expressions, is_unchanged }
+    }
+}
+
+/// The versions whose schema is what it was.
+fn unchanged_schemas(new: &Value, old: &Value) -> Vec<String> {
+    fn versions(crd: &Value) -> impl Iterator<Item = (Option<&str>, Option<&Value>)> {
+        let versions = crd.items_at(&["spec", "versions"]).iter();
+        versions.map(|version| (version.str_at(&["name"]), version.at(&["schema", "openAPIV3Schema"])))
+    }
+    let is_unchanged = |one: &(Option<&str>, Option<&Value>)| versions(old).any(|before| before == *one);
+    versions(new).filter(is_unchanged).filter_map(|(name, _)| name.map(str::to_owned)).collect()
 }
 
 /// What all versions have in common, and upstream therefore validates once, in the spec itself.
@@ -266,7 +292,7 @@ fn validate_schema(
     if Props(schema).flag("nullable") {
         errors.push(field::Error::forbidden(&at.child("nullable"), "nullable cannot be true at the root"));
     }
-    let (_, found) = structural::check(schema, &at, rules.strictness);
+    let (_, found) = structural::check(schema, &at, rules.strictness, rules.of_version(version.text("name")));
     errors.extend(found);
 }
 

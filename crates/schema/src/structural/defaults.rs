@@ -4,6 +4,7 @@
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::{Map, Value};
 
+use crate::cel::Rules;
 use crate::node::{Child, Schema};
 use crate::object_meta;
 use crate::prune::prune_value;
@@ -18,7 +19,8 @@ enum Step<'a> {
 
 /// All that is wrong with the defaults of a schema. Inside of the root's own metadata there are none.
 pub(super) fn validate(schema: &Schema, path: &Path, require_pruned: bool) -> Vec<field::Error> {
-    let mut checker = Checker { require_pruned, steps: Vec::new(), errors: Vec::new() };
+    let budget = i64::try_from(pilothouse_cel::RUNTIME_COST_BUDGET).unwrap_or(i64::MAX);
+    let mut checker = Checker { require_pruned, steps: Vec::new(), errors: Vec::new(), budget };
     checker.node(schema, path, true, false);
     checker.errors
 }
@@ -38,6 +40,8 @@ struct Checker<'a> {
     require_pruned: bool,
     steps: Vec<Step<'a>>,
     errors: Vec<field::Error>,
+    /// What the rules for all defaults may cost together; negative once it is spent.
+    budget: i64,
 }
 
 impl<'a> Checker<'a> {
@@ -46,7 +50,10 @@ impl<'a> Checker<'a> {
         let inside_meta = inside_meta && !is_resource;
         let outer = if is_resource { std::mem::take(&mut self.steps) } else { Vec::new() };
         if let Some(default) = schema.default() {
-            self.default(schema, default, &path.child("default"), inside_meta);
+            self.default(schema, default, &path.child("default"), is_resource, inside_meta);
+        }
+        if self.budget < 0 {
+            return;
         }
         if let Some(items) = schema.items() {
             self.within(Step::Element, |inner| inner.node(items, &path.child("items"), false, inside_meta));
@@ -69,7 +76,14 @@ impl<'a> Checker<'a> {
         self.steps.pop();
     }
 
-    fn default(&mut self, schema: &Schema, default: &Value, path: &Path, inside_meta: bool) {
+    fn default(
+        &mut self,
+        schema: &Schema,
+        default: &Value,
+        path: &Path,
+        is_resource: bool,
+        inside_meta: bool,
+    ) {
         let mut found = Vec::new();
         if inside_meta {
             let resource = self.surround(default.clone());
@@ -96,6 +110,11 @@ impl<'a> Checker<'a> {
         }
         if found.is_empty() {
             found = validate_values(schema, default, None, path);
+        }
+        if found.is_empty()
+            && let Some(rules) = Rules::of(schema, is_resource)
+        {
+            found = rules.evaluate_default(schema, default, path, &mut self.budget);
         }
         self.errors.append(&mut found);
     }

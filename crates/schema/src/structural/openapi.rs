@@ -4,8 +4,10 @@
 use pilothouse_value::Value;
 use pilothouse_value::field::{self, Path};
 
-use super::Strictness;
 use super::props::{AdditionalProps, Props};
+use super::{RuleContext, Strictness};
+use crate::cel::check::{Check, Scope};
+use crate::node::Schema;
 
 const REASONS: [&str; 4] =
     ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
@@ -18,20 +20,44 @@ struct Context {
     /// Why defaults are forbidden, if they are.
     no_defaults: Option<String>,
     inside_metadata: bool,
+    /// The part of the schema whose values cannot be compared with what they were, if the node is in one.
+    no_past: Option<Path>,
 }
 
-/// All violations of a whole schema.
-pub(super) fn validate(props: Props<'_>, path: &Path, strictness: Strictness) -> Vec<field::Error> {
-    let mut errors = Vec::new();
-    let context = Context { strictness, no_defaults: None, inside_metadata: false };
-    node(props, path, &context, true, &mut errors);
-    errors
+/// What is found on the way.
+struct Found<'a> {
+    errors: Vec<field::Error>,
+    rules: Check<'a>,
 }
 
-fn node(props: Props<'_>, path: &Path, context: &Context, is_root: bool, errors: &mut Vec<field::Error>) {
-    keywords(props, path, context, errors);
+/// All violations of a whole schema. Rules are compiled if `compiled`, the node of the schema, is given.
+pub(super) fn validate(
+    props: Props<'_>,
+    path: &Path,
+    strictness: Strictness,
+    compiled: Option<&Schema>,
+    rules: RuleContext<'_>,
+) -> Vec<field::Error> {
+    let mut found = Found { errors: Vec::new(), rules: Check::new(rules.stored, rules.is_unchanged) };
+    let context = Context { strictness, no_defaults: None, inside_metadata: false, no_past: None };
+    let scope = compiled.map(Scope::root);
+    node(props, path, &context, scope.as_ref(), true, &mut found);
+    found.errors.extend(found.rules.finish(path));
+    found.errors
+}
+
+fn node(
+    props: Props<'_>,
+    path: &Path,
+    context: &Context,
+    scope: Option<&Scope<'_>>,
+    is_root: bool,
+    found: &mut Found<'_>,
+) {
+    let before = found.errors.len();
+    keywords(props, path, context, &mut found.errors);
     if props.flag("uniqueItems") {
-        errors.push(field::Error::forbidden(
+        found.errors.push(field::Error::forbidden(
             &path.child("uniqueItems"),
             "uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
         ));
@@ -39,7 +65,7 @@ fn node(props: Props<'_>, path: &Path, context: &Context, is_root: bool, errors:
     if let Some(additional) = props.additional() {
         let at = path.child("additionalProperties");
         if props.has_properties() && !matches!(additional, AdditionalProps::Bool(true)) {
-            errors.push(field::Error::forbidden(
+            found.errors.push(field::Error::forbidden(
                 &at,
                 "additionalProperties and properties are mutual exclusive",
             ));
@@ -50,7 +76,8 @@ fn node(props: Props<'_>, path: &Path, context: &Context, is_root: bool, errors:
                 inner.no_defaults =
                     Some("inside additionalProperties applying to object metadata".to_owned());
             }
-            node(schema, &at, &inner, false, errors);
+            let scope = scope.and_then(Scope::additional);
+            node(schema, &at, &inner, scope.as_ref(), false, found);
         }
     }
     for (name, child) in props.properties() {
@@ -61,27 +88,37 @@ fn node(props: Props<'_>, path: &Path, context: &Context, is_root: bool, errors:
                 inner.no_defaults = Some(format!("in top-level {name}"));
             }
         }
-        node(child, &path.child("properties").key(name), &inner, false, errors);
+        let scope = scope.and_then(|scope| scope.property(name));
+        node(child, &path.child("properties").key(name), &inner, scope.as_ref(), false, found);
     }
     if let Some(not) = props.child("not") {
-        node(not, &path.child("not"), context, false, errors);
+        node(not, &path.child("not"), context, None, false, found);
     }
     for key in ["allOf", "oneOf", "anyOf"] {
         for (index, one) in props.list(key).enumerate() {
-            node(one, &path.child(key).index(index), context, false, errors);
+            node(one, &path.child(key).index(index), context, None, false, found);
         }
     }
     for (name, definition) in props.map("definitions") {
-        node(definition, &path.child("definitions").key(name), context, false, errors);
+        node(definition, &path.child("definitions").key(name), context, None, false, found);
     }
     if let Some(items) = props.items() {
-        node(items, &path.child("items"), context, false, errors);
+        let mut inner = context.clone();
+        if props.text("x-kubernetes-list-type") != "map" && inner.no_past.is_none() {
+            inner.no_past = Some(path.clone());
+        }
+        let scope = scope.and_then(Scope::items);
+        node(items, &path.child("items"), &inner, scope.as_ref(), false, found);
     }
     for (index, items) in props.list("items").enumerate() {
-        node(items, &path.child("items").index(index), context, false, errors);
+        node(items, &path.child("items").index(index), context, None, false, found);
     }
-    extensions(props, path, context.strictness, errors);
-    rule_texts(props, path, errors);
+    extensions(props, path, context.strictness, &mut found.errors);
+    rule_texts(props, path, &mut found.errors);
+    // As upstream, rules are not compiled where the schema is wrong: that would tell of errors that go away with those.
+    if let Some(scope) = scope.filter(|_| found.errors.len() == before) {
+        found.rules.node(scope, context.no_past.as_ref(), path);
+    }
 }
 
 fn keywords(props: Props<'_>, path: &Path, context: &Context, errors: &mut Vec<field::Error>) {

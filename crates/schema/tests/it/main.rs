@@ -6,4 +6,6 @@ mod properties;
 #[cfg(test)]
 mod recorded;
 #[cfg(test)]
+mod rules;
+#[cfg(test)]
 mod schemas;

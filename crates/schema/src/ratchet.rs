@@ -1,6 +1,7 @@
 //! Which part of the old document a part of the new one comes from, and whether it changed.
 //! Source: `CorrelatedObject` of apiserver's `pkg/cel/common`.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use pilothouse_value::Value;
@@ -9,20 +10,20 @@ use crate::node::{ListType, Schema};
 
 /// A part of the old document, with the schema that says how its parts belong together.
 #[derive(Clone, Copy)]
-pub(super) struct Old<'a> {
-    pub(super) value: &'a Value,
-    pub(super) schema: &'a Schema,
+pub(crate) struct Old<'a> {
+    pub(crate) value: &'a Value,
+    pub(crate) schema: &'a Schema,
 }
 
 impl<'a> Old<'a> {
     /// The old value of a field that the schema knows.
-    pub(super) fn field(self, key: &str) -> Option<Self> {
+    pub(crate) fn field(self, key: &str) -> Option<Self> {
         Some(Self { schema: self.schema.child(key)?, value: self.value.get(key)? })
     }
 
     /// The old elements of a list whose elements can be told apart.
-    pub(super) fn elements(self) -> Option<Elements<'a>> {
-        if self.schema.list_type() != ListType::Map {
+    pub(crate) fn elements(self) -> Option<Elements<'a>> {
+        if self.schema.list_type() != ListType::Map || self.schema.list_map_keys().is_empty() {
             return None;
         }
         let schema = self.schema.items()?;
@@ -38,8 +39,36 @@ impl<'a> Old<'a> {
     }
 }
 
+/// A part of the new document with what it was. Whether it changed is found out once.
+pub(crate) struct Pair<'a> {
+    new: &'a Value,
+    old: Old<'a>,
+    is_unchanged: OnceCell<bool>,
+}
+
+impl<'a> Pair<'a> {
+    pub(crate) fn new(new: &'a Value, old: Old<'a>) -> Self {
+        Self { new, old, is_unchanged: OnceCell::new() }
+    }
+
+    /// Whether it is what it was.
+    pub(crate) fn is_unchanged(&self) -> bool {
+        *self.is_unchanged.get_or_init(|| same(self.old.schema, self.new, self.old.value))
+    }
+
+    /// What a field was.
+    pub(crate) fn old_field(&self, key: &str) -> Option<Old<'a>> {
+        self.old.field(key)
+    }
+
+    /// The old elements of a list whose elements can be told apart.
+    pub(crate) fn old_elements(&self) -> Option<Elements<'a>> {
+        self.old.elements()
+    }
+}
+
 /// The elements of an old list, by key.
-pub(super) struct Elements<'a> {
+pub(crate) struct Elements<'a> {
     list: &'a Schema,
     schema: &'a Schema,
     by_key: HashMap<String, &'a Value>,
@@ -47,7 +76,7 @@ pub(super) struct Elements<'a> {
 
 impl<'a> Elements<'a> {
     /// The old element that `item` comes from.
-    pub(super) fn find(&self, item: &Value) -> Option<Old<'a>> {
+    pub(crate) fn find(&self, item: &Value) -> Option<Old<'a>> {
         let value = self.by_key.get(&key_of(self.list, item)?)?;
         Some(Old { value, schema: self.schema })
     }
@@ -70,7 +99,7 @@ fn key_of(list: &Schema, item: &Value) -> Option<String> {
 
 /// Whether a value is what it was, without regard to the order of lists of type map. As upstream, an object with fields
 /// that its schema does not know is never the same.
-pub(super) fn same(schema: &Schema, new: &Value, old: &Value) -> bool {
+pub(crate) fn same(schema: &Schema, new: &Value, old: &Value) -> bool {
     match (new, old) {
         (Value::Object(new), Value::Object(old)) => {
             new.len() == old.len()

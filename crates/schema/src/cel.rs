@@ -1,0 +1,45 @@
+//! Validation rules of CustomResourceDefinitions (`x-kubernetes-validations`): how a schema is declared to CEL, how its
+//! rules are compiled and what they may cost, and what they say of objects. The language itself is `pilothouse-cel`.
+//! Source: apiextensions `pkg/apiserver/schema/cel` and `pkg/apis/apiextensions/validation`.
+
+pub(crate) mod check;
+mod compile;
+mod declare;
+mod evaluate;
+mod message;
+mod tree;
+
+pub use declare::declare;
+pub use tree::Rules;
+
+use pilothouse_value::Value;
+use pilothouse_value::field::{self, ErrorKind, Path};
+
+use crate::node::Schema;
+
+/// What rules say of an object.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// What makes the object invalid.
+    pub errors: Vec<field::Error>,
+    /// What would make it invalid, had it not been so before.
+    pub warnings: Vec<String>,
+    /// What evaluating them cost, in CEL's units; one more than the budget if that was spent.
+    pub cost: u64,
+}
+
+/// Adds what the rules of a definition say of a whole object to what was found before. `old` is the object before an
+/// update. As upstream, rules are not evaluated for an object whose shape is so wrong that they could not be trusted.
+pub fn evaluate(schema: &Schema, rules: &Rules, new: &Value, old: Option<&Value>, findings: &mut Findings) {
+    if findings.errors.iter().any(is_blocking) {
+        let detail = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
+        findings.errors.push(field::Error::invalid(&Path::root(), Value::Null, detail));
+        return;
+    }
+    rules.evaluate(schema, new, old, findings);
+}
+
+fn is_blocking(error: &field::Error) -> bool {
+    use ErrorKind::{NotSupported, Required, TooLong, TooMany, TypeInvalid};
+    matches!(error.kind, NotSupported | Required | TooLong | TooMany | TypeInvalid)
+}
