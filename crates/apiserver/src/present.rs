@@ -6,13 +6,14 @@
 use std::sync::Arc;
 
 use pilothouse_store::Object;
+use pilothouse_value::status::Details;
 use pilothouse_value::{Gvk, Map, Status, Value, object};
 
 use crate::crd::{Custom, convert};
 use crate::document::Document;
 use crate::kinds;
 use crate::resource::Resource;
-use crate::state::State;
+use crate::state::{State, Target};
 
 /// An object as this resource shows it.
 ///
@@ -87,7 +88,9 @@ pub(crate) async fn present_all(
     if let Some(custom) = resource.custom.as_ref().filter(|_| !missing.is_empty())
         && let Some(version) = custom.served()
     {
-        let values = convert::show(state, &custom.definition, version, &missing).await?;
+        let values = convert::show(state, &custom.definition, version, &missing)
+            .await
+            .map_err(|status| unreadable_list(resource, &missing, &status))?;
         let places = documents.iter_mut().filter(|document| document.is_none());
         for ((place, object), value) in places.zip(&missing).zip(values) {
             let value = Arc::new(value);
@@ -96,6 +99,57 @@ pub(crate) async fn present_all(
         }
     }
     Ok(documents.into_iter().flatten().collect())
+}
+
+/// 500 for an object that is to be read and cannot be shown; `status` says why.
+pub(crate) fn unreadable(target: &Target, stored: &Object, status: &Status) -> Status {
+    Status::internal(corrupt("", &target.resource, stored, status))
+}
+
+/// 500 for an object that is to be changed and cannot be shown; `status` says why.
+pub(crate) fn unchangeable(stored: &Object, status: &Status) -> Status {
+    Status::new(500, "", format!("object not decodable revision={}: {}", stored.revision(), status.message))
+}
+
+/// 500 for a list of which these objects cannot be shown.
+fn unreadable_list(resource: &Resource, objects: &[Arc<Object>], status: &Status) -> Status {
+    const REASON: &str = "UnexpectedServerResponse";
+    let causes: Vec<_> = objects
+        .iter()
+        .map(|stored| (corrupt("/registry", resource, stored, status), key("/registry", resource, stored)))
+        .collect();
+    let more = match causes.len() {
+        0 | 1 => String::new(),
+        many => format!(" (and {} more)", many - 1),
+    };
+    let first = causes.first().map(|(text, _)| text.as_str()).unwrap_or_default();
+    let (group, plural) = (&resource.group, &resource.plural);
+    let message = format!("failed to read one or more {plural}.{group} from the storage: {first}{more}");
+    let details =
+        Details { name: "list".into(), group: group.clone(), kind: plural.clone(), ..Details::default() };
+    causes
+        .into_iter()
+        .fold(Status::new(500, "StorageReadError", message).with_details(details), |status, (text, key)| {
+            status.with_cause(REASON, text, &key)
+        })
+}
+
+/// What upstream's storage says of an object that it cannot decode.
+fn corrupt(prefix: &str, resource: &Resource, stored: &Object, status: &Status) -> String {
+    format!(
+        "StorageError: corrupt object, Code: 7, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: object not decodable \
+         revision={}: {}",
+        key(prefix, resource, stored),
+        stored.revision(),
+        status.message
+    )
+}
+
+/// Where upstream stores an object.
+fn key(prefix: &str, resource: &Resource, stored: &Object) -> String {
+    let value = stored.value();
+    let namespace = object::namespace(value).map(|namespace| format!("{namespace}/")).unwrap_or_default();
+    format!("{prefix}/{}/{}/{namespace}{}", resource.group, resource.plural, object::name(value))
 }
 
 /// What can be said without a look at the schema: a built-in object, or one that is stored as it is shown.

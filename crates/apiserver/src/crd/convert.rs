@@ -132,6 +132,14 @@ async fn ask(
     pairs
         .map(|(index, (original, converted))| {
             let place = if expected == 1 { Place::Only } else { Place::At(index) };
+            if let Some(why) = review::unreadable(&converted) {
+                return Err(match place {
+                    Place::Only => failed(why),
+                    Place::At(_) => {
+                        fail(format!("returned invalid converted object at index {index}: {why}"))
+                    }
+                });
+            }
             review::accept(original, converted, &to.api_version, &place)
                 .map_err(|why| fail(format!("returned {why}")))
         })
@@ -145,7 +153,14 @@ async fn call(state: &Arc<State>, definition: &Value, question: &Value) -> Resul
     let hook = state.hooks.get(&config).map_err(|error| error.to_string())?;
     let body = question.to_json().into();
     let answer = hook.call(state, body, PATIENCE, Duration::ZERO).await.map_err(|error| error.to_string())?;
-    parse::json(&answer)
-        .map(|parsed| parsed.value)
-        .map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))
+    let unreadable = |why: &str| format!("couldn't get version/kind; json parse error: {why}");
+    match parse::json(&answer) {
+        Ok(parsed) if parsed.value.as_object().is_some() => Ok(parsed.value),
+        Err(error) if error.to_string().contains("EOF") => Err(unreadable("unexpected end of JSON input")),
+        // What is no JSON is read as YAML upstream, in which a text is a text.
+        _ => Err(unreadable(
+            "json: cannot unmarshal string into Go value of type struct { APIVersion string \
+             \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }",
+        )),
+    }
 }

@@ -29,20 +29,24 @@ pub(crate) fn request(version: &str, uid: &str, desired: &str, objects: Vec<Valu
 ///
 /// # Errors
 /// Why the answer is none, or what the webhook says went wrong.
-pub(crate) fn converted(version: &str, uid: &str, answer: Value) -> Result<Vec<Value>, String> {
-    let mut answer = answer;
-    // The older version never looked at these two.
-    if version == "v1" {
-        let given = Gvk::of(&answer).unwrap_or_default();
-        if given != Gvk::new("apiextensions.k8s.io", "v1", "ConversionReview") {
-            return Err(format!(
-                "expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got {}",
-                go(&given)
-            ));
-        }
+pub(crate) fn converted(version: &str, uid: &str, mut answer: Value) -> Result<Vec<Value>, String> {
+    let given = Gvk::of(&answer).unwrap_or_default();
+    if given.group != "apiextensions.k8s.io" || given.kind != "ConversionReview" {
+        return Err(format!(
+            "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
+            field::quote(&given.kind),
+            field::quote(&given.api_version())
+        ));
+    }
+    if given.version != version {
+        return Err(format!(
+            "converting ({}.ConversionReview) to ({version}.ConversionReview): unknown conversion",
+            given.version
+        ));
     }
     let mut response =
         answer.take(&["response"]).filter(|response| !response.is_null()).ok_or("no response provided")?;
+    // The older version never looked at this.
     if version == "v1" {
         let given = response.str_at(&["uid"]).unwrap_or_default();
         if given != uid {
@@ -62,6 +66,25 @@ pub(crate) fn converted(version: &str, uid: &str, answer: Value) -> Result<Vec<V
         Some(Value::Array(objects)) => objects,
         _ => Vec::new(),
     })
+}
+
+/// What is wrong with a converted object that is none; upstream tells it without a word of the webhook.
+pub(crate) fn unreadable(converted: &Value) -> Option<String> {
+    match converted {
+        Value::Null => Some("unexpected end of JSON input".to_owned()),
+        Value::Object(_) if object::kind(converted).is_empty() => {
+            Some(format!("Object 'Kind' is missing in '{}'", converted.to_json()))
+        }
+        Value::Object(_) => None,
+        other => {
+            let found = match other.kind_name() {
+                "boolean" => "bool",
+                "integer" => "number",
+                kind => kind,
+            };
+            Some(format!("json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"))
+        }
+    }
 }
 
 /// A group, version and kind as Go prints it.
@@ -290,8 +313,7 @@ mod tests {
         );
         assert_eq!(
             converted("v1", "a", answer("v1beta1", "a")).unwrap_err(),
-            "expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got \
-             apiextensions.k8s.io/v1beta1, Kind=ConversionReview"
+            "converting (v1beta1.ConversionReview) to (v1.ConversionReview): unknown conversion"
         );
         assert!(converted("v1beta1", "a", answer("v1beta1", "b")).is_ok(), "the older version does not look");
         let mut failed = answer("v1", "a");

@@ -109,7 +109,9 @@ async fn try_delete(
 ) -> Result<Option<Deleted>, Status> {
     let state = &context.state;
     let resource = &target.resource;
-    let document = present::present(state, resource, stored).await?;
+    let document = present::present_shared(state, resource, stored)
+        .await
+        .map_err(|status| present::unreadable(target, stored, &status))?;
     let current = document.value();
     check_preconditions(target, options, &current)?;
 

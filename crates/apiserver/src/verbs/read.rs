@@ -31,7 +31,9 @@ pub(crate) async fn get(
         reach(state, version).await?;
     }
     let stored = verbs::stored(state, target)?;
-    present::present(state, &target.resource, &stored).await
+    present::present(state, &target.resource, &stored)
+        .await
+        .map_err(|status| present::unreadable(target, &stored, &status))
 }
 
 /// Reads a version; `None` for none and for `0`, which both mean "any".

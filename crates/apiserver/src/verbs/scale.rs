@@ -24,7 +24,10 @@ use crate::{present, verbs};
 /// 404 if the object is not there; 500 if it does not say how many replicas it wants.
 pub(crate) async fn get(context: &Context, target: &Target) -> Result<Document, Status> {
     let stored = verbs::stored(&context.state, target)?;
-    let parent = present::present(&context.state, &target.resource, &stored).await?.value();
+    let parent = present::present(&context.state, &target.resource, &stored)
+        .await
+        .map_err(|status| present::unreadable(target, &stored, &status))?
+        .value();
     of(&target.resource, &parent).map(Document::from)
 }
 

@@ -130,7 +130,10 @@ pub(crate) async fn change(
     let state = &context.state;
     for _ in 0..verbs::ATTEMPTS {
         let stored = verbs::stored(state, target)?;
-        let current = present::present(state, &target.resource, &stored).await?;
+        // What watchers have seen will do, as long as it is of this revision.
+        let current = present::present_shared(state, &target.resource, &stored)
+            .await
+            .map_err(|status| present::unchangeable(&stored, &status))?;
         let current = current.value();
         if !version.is_empty() && version != object::resource_version(&current) {
             return Err(target.modified());
