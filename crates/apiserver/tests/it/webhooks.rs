@@ -444,3 +444,47 @@ async fn owners_and_managers_are_mended_after_a_webhook() {
     assert!(warnings[1].contains("duplicate entries after mutating admission happens"));
     assert!(warnings[1].contains("duplicate UID(s) observed: u-1"));
 }
+
+/// Typed clients write lists and maps that are not set as null, and webhooks patch them in.
+#[tokio::test]
+async fn nulls_that_a_webhook_sets_are_those_of_a_client() {
+    let hook = Hook::serve(|asked| {
+        patch(
+            asked,
+            &asked
+                .get(&["object", "metadata", "annotations", "patch"])
+                .as_str()
+                .map(|text| pilothouse_value::parse::json(text.as_bytes()).unwrap().value)
+                .unwrap_or_default(),
+        )
+    })
+    .await;
+    let api = Api::start();
+    let mut definition = cache_definition();
+    let versions = definition.at_mut(&["spec", "versions"]).and_then(Value::as_array_mut).unwrap();
+    let spec = ["schema", "openAPIV3Schema", "properties", "spec", "properties"];
+    let properties = versions[0].at_mut(&spec).unwrap();
+    properties.set(&["tags"], json!({"type": "array", "items": {"type": "string"}}));
+    properties.set(&["note"], json!({"type": "string", "nullable": true}));
+    api.client.create(&crds(), None, definition).await.unwrap();
+    let rules = json!({"rules": [{
+        "operations": ["CREATE"], "apiGroups": ["demo.io"], "apiVersions": ["v1"], "resources": ["caches"],
+    }]});
+    configure(&api, "Mutating", "m", vec![hook.webhook("m.example.com", rules)]).await;
+    let caches = pilothouse_apiserver::Gvr::new("demo.io", "v1", "caches");
+    let with = |patch: Value| {
+        let mut object = cache("c");
+        object.set(&["metadata", "annotations", "patch"], patch.to_json());
+        object
+    };
+    let nulls = json!([
+        {"op": "add", "path": "/spec/tags", "value": null},
+        {"op": "add", "path": "/spec/mode", "value": null},
+        {"op": "add", "path": "/spec/note", "value": null},
+    ]);
+    let made = api.client.create(&caches, Some("default"), with(nulls)).await.unwrap();
+    assert_eq!(made.get("spec"), Some(&json!({"replicas": 1, "mode": "fast", "note": null})));
+    let inside = json!([{"op": "add", "path": "/spec/tags", "value": [null]}]);
+    let status = api.client.create(&caches, Some("default"), with(inside)).await.unwrap_err();
+    assert_eq!(status.code, 422);
+}
