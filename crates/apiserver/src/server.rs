@@ -27,6 +27,7 @@ use crate::rbac::{Authorizer, StoreRules};
 use crate::registry::Registry;
 use crate::service::LocalService;
 use crate::state::{Authorization, State};
+use crate::tokens::TokenIssuer;
 use crate::tokens::TokenOptions;
 use crate::user::User;
 use crate::webhook::{Credentials, CredentialsError, Hooks, ServiceResolver};
@@ -65,7 +66,7 @@ pub struct Builder {
     anonymous: bool,
     enabled_plugins: Vec<String>,
     disabled_plugins: Vec<String>,
-    admission: Option<Value>,
+    admission: Option<String>,
     webhook_kubeconfig: Option<Value>,
 }
 
@@ -186,10 +187,10 @@ impl Builder {
         self
     }
 
-    /// What admission plugins are told: a document of the kind `AdmissionConfiguration`. Default: nothing.
+    /// What admission plugins are told: a document of the kind `AdmissionConfiguration`, in YAML or JSON. Default: nothing.
     #[must_use]
-    pub fn admission_configuration(mut self, document: Value) -> Builder {
-        self.admission = Some(document);
+    pub fn admission_configuration(mut self, yaml: impl Into<String>) -> Builder {
+        self.admission = Some(yaml.into());
         self
     }
 
@@ -208,7 +209,7 @@ impl Builder {
     pub fn start(self) -> Result<Server, StartError> {
         let config = Config { history: self.history };
         let shutdown = CancellationToken::new();
-        let plugins = Chain::new(&self.enabled_plugins, &self.disabled_plugins, self.admission.as_ref())?;
+        let plugins = Chain::new(&self.enabled_plugins, &self.disabled_plugins, self.admission.as_deref())?;
         let credentials =
             self.webhook_kubeconfig.as_ref().map(Credentials::read).transpose()?.unwrap_or_default();
         let store = self.store.unwrap_or_else(|| Store::memory(config));
@@ -319,6 +320,11 @@ impl Server {
     /// From now on a pod is refused when its service account is not there. Whoever makes accounts turns it on.
     pub fn require_service_accounts(&self, require: bool) {
         self.state.service_accounts.store(require, Ordering::Relaxed);
+    }
+
+    /// Makes tokens for secrets that hold one.
+    pub fn token_issuer(&self) -> TokenIssuer {
+        TokenIssuer(self.state.identity.signer.clone())
     }
 
     /// The certificate authority that clients must trust, as PEM.

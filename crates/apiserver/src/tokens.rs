@@ -5,8 +5,10 @@
 //! rest of a token is base64 and JSON.
 
 mod keys;
+mod legacy;
 mod review;
 
+pub use legacy::TokenIssuer;
 pub(crate) use review::{DEFAULT_SECONDS, extra};
 pub use review::{token_request, token_review};
 
@@ -238,6 +240,11 @@ impl Signer {
                 payload.set(&["kubernetes.io", kind, "uid"], uid);
             }
         }
+        self.seal(&payload)
+    }
+
+    /// Signs what a token says.
+    pub(crate) fn seal(&self, payload: &Value) -> Result<String, KeyError> {
         let public = self.verifying.first();
         let (algorithm, id) = public.map_or(("", ""), |key| (key.algorithm(), key.id.as_str()));
         let header = json!({"alg": algorithm, "kid": id});
@@ -262,6 +269,9 @@ impl Signer {
         let payload = self.payload(token).ok_or(TokenError::Invalid)?;
         let refused = |why: &str| Err(TokenError::Refused(why.to_owned()));
         let issuer = payload.str_at(&["iss"]).unwrap_or_default();
+        if issuer == legacy::ISSUER {
+            return legacy::verify(token, &payload, &self.audiences(), audiences, objects);
+        }
         if !self.issuers.iter().any(|own| own == issuer) {
             return Err(TokenError::Invalid);
         }

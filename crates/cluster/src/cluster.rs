@@ -15,7 +15,7 @@ use crate::harness::controller::Runner;
 use crate::harness::informer::Informers;
 use crate::instant::{self, InstantNode};
 use crate::node::{Node, NodeError, NodeOptions};
-use crate::{accounts, garbage, namespaces, scheduler, services, taints, workloads};
+use crate::{accounts, garbage, namespaces, quotas, roles, scheduler, services, taints, tokens, workloads};
 
 /// The longest that a shutdown waits for tasks to end.
 const SHUTDOWN_WITHIN: Duration = Duration::from_secs(10);
@@ -23,8 +23,8 @@ const SHUTDOWN_WITHIN: Duration = Duration::from_secs(10);
 /// What a cluster has beside its API.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Whether the controllers run: garbage collector, namespaces, service accounts, workloads, scheduler, claims,
-    /// Services. Without them objects are just stored, as under envtest. Default: yes.
+    /// Whether the controllers run: garbage collector, namespaces, service accounts and their tokens, quotas, aggregated
+    /// roles, workloads, scheduler, taints of nodes, claims, Services. Without them objects are just stored, as under envtest. Default: yes.
     pub controllers: bool,
     /// A node that runs nothing and reports that all is well, for tests. Default: none; pods stay pending.
     pub instant_node: Option<InstantNode>,
@@ -100,6 +100,9 @@ impl Cluster {
             services::wiring::start(&api, &runner);
             scheduler::wiring::start(&api, &runner);
             taints::start(&api, &runner);
+            roles::start(&api, &runner);
+            quotas::start(&api, &runner, &discovery);
+            tokens::start(&api, &runner, server);
             accounts::ready(&api).await.map_err(refused)?;
             // From here on an account that is missing is a mistake, and not nobody's task.
             server.require_service_accounts(true);

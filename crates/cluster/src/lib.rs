@@ -14,11 +14,14 @@ mod harness;
 mod instant;
 mod namespaces;
 pub mod node;
+mod quotas;
 mod resources;
+mod roles;
 mod scheduler;
 mod services;
 mod taints;
 mod time;
+mod tokens;
 mod workloads;
 
 pub use claims::PROVISIONER;

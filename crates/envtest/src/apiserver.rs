@@ -52,7 +52,13 @@ fn configure(mut builder: Builder, flags: &Parsed, bind: IpAddr) -> Result<Build
         .authorization(authorization)
         .anonymous(anonymous)
         .service_account_tokens(tokens(flags)?)
-        .require_service_accounts(is_enabled(flags, "ServiceAccount"));
+        .require_service_accounts(true)
+        .enable_admission_plugins(flags.list("enable-admission-plugins"))
+        .disable_admission_plugins(flags.list("disable-admission-plugins"));
+    if let Some(path) = flags.last("admission-control-config-file").filter(|path| !path.is_empty()) {
+        builder =
+            builder.admission_configuration(serving::read("admission-control-config-file", path.as_ref())?);
+    }
     builder = match flags.last("client-ca-file").filter(|path| !path.is_empty()) {
         Some(path) => builder.client_authorities(serving::read("client-ca-file", path.as_ref())?),
         None => builder.client_authorities(""),
@@ -91,11 +97,6 @@ fn tokens(flags: &Parsed) -> Result<TokenOptions, Error> {
         issuers: flags.all("service-account-issuer").to_vec(),
         audiences: owned("api-audiences"),
     })
-}
-
-/// Whether an admission plugin that runs by default still does.
-fn is_enabled(flags: &Parsed, plugin: &str) -> bool {
-    !flags.list("disable-admission-plugins").contains(&plugin)
 }
 
 fn authorization(flags: &Parsed) -> Result<Authorization, FlagError> {

@@ -5,7 +5,6 @@ use super::{
     Plugin, accounts, always, certificates, defaults, images, lifecycle, limits, nodes, owners, priority,
     quota, runtime, security, storage, topology,
 };
-use pilothouse_value::Value;
 
 /// A plugin of the table.
 struct Entry {
@@ -127,7 +126,7 @@ impl Chain {
     pub(crate) fn new(
         enable: &[String],
         disable: &[String],
-        configuration: Option<&Value>,
+        configuration: Option<&str>,
     ) -> Result<Chain, PluginError> {
         for (flag, names) in [("enable-admission-plugins", enable), ("disable-admission-plugins", disable)] {
             if let Some(name) = names.iter().find(|name| !TABLE.iter().any(|entry| entry.name == **name)) {

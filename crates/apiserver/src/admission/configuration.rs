@@ -1,6 +1,6 @@
 //! The configuration of plugins: a document of the kind `AdmissionConfiguration`, as in `--admission-control-config-file`.
 
-use pilothouse_value::Value;
+use pilothouse_value::{Value, parse};
 
 /// A resource that may only be used where a quota covers it.
 #[derive(Clone, Debug)]
@@ -27,6 +27,9 @@ impl Limited {
 /// Why a configuration cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigurationError {
+    /// It is no YAML.
+    #[error("reading the admission configuration: {0}")]
+    Yaml(String),
     /// It is something else.
     #[error(
         "reading the admission configuration: the kind is {0:?}; hint: kind: AdmissionConfiguration, apiVersion: \
@@ -44,8 +47,10 @@ pub enum ConfigurationError {
 /// Reads what is configured of ResourceQuota. What other plugins are told is not heeded yet.
 ///
 /// # Errors
-/// For a document of another kind, and for one that points to other files.
-pub(crate) fn limited_resources(document: &Value) -> Result<Vec<Limited>, ConfigurationError> {
+/// For what is no YAML, for a document of another kind, and for one that points to other files.
+pub(crate) fn limited_resources(text: &str) -> Result<Vec<Limited>, ConfigurationError> {
+    let parsed = parse::yaml(text).map_err(|error| ConfigurationError::Yaml(error.to_string()))?;
+    let document = parsed.value;
     let kind = document.str_at(&["kind"]).unwrap_or_default();
     if kind != "AdmissionConfiguration" {
         return Err(ConfigurationError::Kind(kind.to_owned()));

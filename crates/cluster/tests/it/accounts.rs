@@ -35,3 +35,22 @@ async fn an_account_that_was_deleted_comes_back() {
         })
         .await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_secret_for_a_token_is_filled_and_goes_with_its_account() {
+    let house = House::without_node().await;
+    house.create(&SERVICE_ACCOUNTS, json!({"metadata": {"name": "robot"}})).await;
+    let secret = json!({"type": "kubernetes.io/service-account-token", "metadata": {"name": "robot-token",
+        "annotations": {"kubernetes.io/service-account.name": "robot"}}});
+    house.create(&SECRETS, secret).await;
+    let filled = house.until_one(&SECRETS, "robot-token", |o| o.at(&["data", "token"]).is_some()).await;
+    let token = filled.str_at(&["data", "token"]).unwrap();
+    let token = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, token).unwrap();
+    let review = json!({"spec": {"token": String::from_utf8(token).unwrap()}});
+    let reviews = pilothouse_apiserver::Gvr::new("authentication.k8s.io", "v1", "tokenreviews");
+    let said = house.client.create(&reviews, None, review).await.unwrap();
+    let user = said.str_at(&["status", "user", "username"]);
+    assert_eq!(user, Some("system:serviceaccount:default:robot"), "{said}");
+    house.delete(&SERVICE_ACCOUNTS, "robot", None).await;
+    house.until(&SECRETS, |all| all.is_empty().then_some(())).await;
+}

@@ -20,6 +20,7 @@ macro_rules! resources {
 
 resources! {
     CLAIMS = "", "v1", "persistentvolumeclaims";
+    CLUSTER_ROLES = "rbac.authorization.k8s.io", "v1", "clusterroles";
     CONFIG_MAPS = "", "v1", "configmaps";
     CONTROLLER_REVISIONS = "apps", "v1", "controllerrevisions";
     CRDS = "apiextensions.k8s.io", "v1", "customresourcedefinitions";
@@ -32,7 +33,9 @@ resources! {
     NAMESPACES = "", "v1", "namespaces";
     NODES = "", "v1", "nodes";
     PODS = "", "v1", "pods";
+    QUOTAS = "", "v1", "resourcequotas";
     REPLICA_SETS = "apps", "v1", "replicasets";
+    SECRETS = "", "v1", "secrets";
     SERVICES = "", "v1", "services";
     SERVICE_ACCOUNTS = "", "v1", "serviceaccounts";
     STATEFUL_SETS = "apps", "v1", "statefulsets";

@@ -11,6 +11,7 @@ mod house;
 mod jobs;
 mod namespaces;
 mod node;
+mod quotas;
 mod scheduling;
 mod services;
 mod sets;
