@@ -181,7 +181,9 @@ pub(crate) fn read(
     let gvk = resource.gvk();
     let mut value = incoming.value;
     check_kind(&gvk, &mut value)?;
-    let clears_managers = value.at(&MANAGED_FIELDS).and_then(Value::as_array).is_some_and(Vec::is_empty);
+    // The metadata of a defined kind loses an empty list when it is read.
+    let clears_managers = resource.is_built_in()
+        && value.at(&MANAGED_FIELDS).and_then(Value::as_array).is_some_and(Vec::is_empty);
     let unknown = kinds::prune(resource, &mut value);
     if resource.is_built_in() {
         kinds::read(&gvk, &mut value)?;
@@ -196,6 +198,24 @@ pub(crate) fn read(
     let text = if resource.is_built_in() { &incoming.text[..] } else { &[] };
     complain(context, &gvk, complaints(unknown, incoming.duplicates, text), validation)?;
     kinds::default(resource, &mut value);
+    Ok(value)
+}
+
+/// Makes the outcome of an apply an object of the resource. A defined kind gets its defaults and nothing else: a null that
+/// apply has left where something was is judged as it is.
+///
+/// # Errors
+/// 400 for a wrong type.
+pub(crate) fn read_applied(
+    context: &Context,
+    resource: &Resource,
+    mut value: Value,
+) -> Result<Value, Status> {
+    if resource.is_built_in() {
+        return read(context, resource, value.into(), FieldValidation::Ignore);
+    }
+    read_metadata(&resource.gvk(), &mut value)?;
+    pilothouse_schema::fill_defaults(resource.schema(), &mut value);
     Ok(value)
 }
 

@@ -193,7 +193,8 @@ impl Operation<'_> {
                     *doc = value.clone();
                     Ok(())
                 }
-                _ => inapplicable("replace operation value must be object or array".into()),
+                // As upstream prints an error that is none.
+                _ => inapplicable("replace operation value must be object or array: %!w(<nil>)".into()),
             };
         }
         let Some(mut place) = Place::find(doc, path) else {

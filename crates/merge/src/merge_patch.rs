@@ -16,22 +16,30 @@ pub fn apply(doc: &mut Value, patch: &Value) {
     }
     let Value::Object(target) = doc else { return };
     for (key, change) in patch.iter() {
-        match change {
-            Value::Null => {
-                target.remove(key);
-            }
-            Value::Object(_) => match target.get_mut(key) {
-                Some(current) => apply(current, change),
-                None => {
-                    let mut fresh = Value::Object(Map::default());
-                    apply(&mut fresh, change);
-                    target.insert(key.to_owned(), fresh);
-                }
-            },
-            other => {
-                target.insert(key.to_owned(), other.clone());
+        if change.is_null() {
+            target.remove(key);
+            continue;
+        }
+        match (target.get_mut(key), change) {
+            (Some(current @ Value::Object(_)), Value::Object(_)) => apply(current, change),
+            // In what takes the place of an object nulls stay, as upstream has it.
+            (Some(current @ Value::Object(_)), _) => *current = change.clone(),
+            _ => {
+                target.insert(key, without_nulls(change));
             }
         }
+    }
+}
+
+/// What is new comes without the fields that are null, also in objects that stand in lists.
+fn without_nulls(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields = fields.iter().filter(|(_, value)| !value.is_null());
+            Value::Object(fields.map(|(key, value)| (key, without_nulls(value))).collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(without_nulls).collect()),
+        scalar => scalar.clone(),
     }
 }
 

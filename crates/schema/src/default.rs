@@ -13,6 +13,11 @@ pub fn default(schema: &Schema, value: &mut Value) {
     fill(schema, value);
 }
 
+/// Fills in the defaults of `schema`. A null that is no value stays where there is no default.
+pub fn fill_defaults(schema: &Schema, value: &mut Value) {
+    fill(schema, value);
+}
+
 /// Removes each null that is no value where it stands and that no default would replace.
 pub fn drop_nulls(schema: &Schema, value: &mut Value) {
     remove_nulls(Some(schema), value);

@@ -19,7 +19,7 @@ pub mod structural;
 pub mod table;
 mod validate;
 
-pub use default::{default, drop_nulls};
+pub use default::{default, drop_nulls, fill_defaults};
 pub use object_meta::check_embedded;
 pub use prune::prune;
 pub use validate::{validate, validate_status};

@@ -188,7 +188,7 @@ async fn apply(
             return Err(complaint.clone());
         }
         check_place(target, &made)?;
-        intake::read(context, resource, made.into(), FieldValidation::Ignore)
+        intake::read_applied(context, resource, made)
     };
     loop {
         let exists = context.state.store.get(&resource.key, &target.namespace, &target.name).is_some();

@@ -55,7 +55,8 @@ pub(crate) async fn update(
 /// Patches the scale of an object.
 ///
 /// # Errors
-/// As an update of the object; 409 if an applied number of replicas is another's.
+/// As an update of the object; 409 if an applied number of replicas is another's. To the scale of a custom resource nothing
+/// can be applied that is not so already: 500, as upstream.
 pub(crate) async fn patch(
     context: &Context,
     target: &Target,
@@ -67,10 +68,30 @@ pub(crate) async fn patch(
         patch::check_applied_kind(&gvk(), &incoming.value)?;
         let complaint = patch::strict_complaint(context, &incoming, options.field_validation);
         let force = options.force.unwrap_or_default();
+        let is_built_in = target.resource.is_built_in();
         return write(context, target, options, |current, manager| {
+            if !is_built_in && current.at(&MANAGED_FIELDS).is_none() {
+                // Upstream makes an empty object to compare with, and that is no scale.
+                let text = "failed to create manager for existing fields: failed to convert live object (/; \
+                            autoscaling/v1, Kind=Scale) to proper version: request to convert CR to an invalid \
+                            group/version: autoscaling/v1";
+                return Err(Status::new(500, "", text));
+            }
             let kind = Kind::of(schema());
             let scale = managed::apply(Some(current), &incoming.value, &kind, manager, force)
                 .map_err(|error| error.status())?;
+            if !is_built_in && !is_same(current, &scale) {
+                let name = format!(
+                    "{}/{}",
+                    object::namespace(&incoming.value).unwrap_or_default(),
+                    object::name(&incoming.value)
+                );
+                let text = format!(
+                    "failed to convert new object ({name}; autoscaling/v1, Kind=Scale) to proper version: request to \
+                     convert CR to an invalid group/version: autoscaling/v1"
+                );
+                return Err(Status::new(500, "", text));
+            }
             match &complaint {
                 Some(complaint) => Err(complaint.clone()),
                 None => Ok((read(scale)?, Tracking::Done)),
@@ -85,6 +106,16 @@ pub(crate) async fn patch(
         Ok((scale, Tracking::Update))
     })
     .await
+}
+
+/// Whether two scales are the same but for their managers.
+fn is_same(a: &Value, b: &Value) -> bool {
+    let without = |scale: &Value| {
+        let mut scale = scale.clone();
+        scale.take(&MANAGED_FIELDS);
+        scale
+    };
+    without(a) == without(b)
 }
 
 fn gvk() -> Gvk {
@@ -117,10 +148,8 @@ async fn write(
     let broken = |why: String| Status::new(500, "", why);
     let document = update::change(context, target, options, "", Tracking::Done, |parent| {
         let entries = parent.at(&MANAGED_FIELDS);
-        let mut current = match of(resource, parent) {
-            Ok(scale) => scale,
-            Err(_) => of_replicas(resource, parent, NO_REPLICAS),
-        };
+        let missing = if resource.custom.is_some() { NO_REPLICAS } else { 0 };
+        let mut current = of_replicas(resource, parent, replicas(resource, parent).unwrap_or(missing));
         set_entries(&mut current, managed::scale_to_subresource(entries, places).map_err(broken)?);
         let (mut scale, tracking) = make(&current, &manager)?;
         if tracking == Tracking::Update {
@@ -155,7 +184,7 @@ async fn write(
         Ok(changed)
     })
     .await?;
-    let scale = of(resource, &document.value())?;
+    let scale = seen(resource, &document.value());
     Ok(Changed { document: scale.into(), created: false })
 }
 
@@ -205,16 +234,21 @@ fn at<'a>(value: &'a Value, path: &[String]) -> Option<&'a Value> {
 /// # Errors
 /// 500 if a custom object does not say how many replicas it wants.
 pub(crate) fn of(resource: &Resource, parent: &Value) -> Result<Value, Status> {
-    let path = spec_path(resource);
-    let replicas = match at(parent, &path).and_then(Value::as_i64) {
-        Some(replicas) => replicas,
-        None if resource.custom.is_some() => {
-            let path = path.join(".");
-            return Err(Status::internal(format!("the spec replicas field \".{path}\" does not exist")));
-        }
-        None => 0,
-    };
-    Ok(of_replicas(resource, parent, replicas))
+    if resource.custom.is_some() && replicas(resource, parent).is_none() {
+        let path = spec_path(resource).join(".");
+        return Err(Status::internal(format!("the spec replicas field \".{path}\" does not exist")));
+    }
+    Ok(seen(resource, parent))
+}
+
+/// The scale of an object as those see it who look at a write: an object that does not say how many replicas it wants wants
+/// none.
+pub(crate) fn seen(resource: &Resource, parent: &Value) -> Value {
+    of_replicas(resource, parent, replicas(resource, parent).unwrap_or_default())
+}
+
+fn replicas(resource: &Resource, parent: &Value) -> Option<i64> {
+    at(parent, &spec_path(resource)).and_then(Value::as_i64)
 }
 
 fn of_replicas(resource: &Resource, parent: &Value, replicas: i64) -> Value {

@@ -57,7 +57,7 @@ pub(crate) async fn update(
         return Err(Status::invalid(&resource.group, &resource.plural, &target.name, &[error]));
     }
     let document = change(context, target, options, &version, Tracking::Update, |current| {
-        check_uid(target, &body, current)?;
+        check_uid(target, &body, current, options.dry_run)?;
         Ok(body.clone())
     })
     .await?;
@@ -98,14 +98,19 @@ fn check_name(target: &Target, body: &mut Value) -> Result<(), Status> {
 ///
 /// # Errors
 /// 409 otherwise.
-fn check_uid(target: &Target, new: &Value, current: &Value) -> Result<(), Status> {
+fn check_uid(target: &Target, new: &Value, current: &Value, dry_run: bool) -> Result<(), Status> {
     let resource = &target.resource;
     let uid = object::uid(new);
     if !uid.is_empty() && uid != object::uid(current) {
         return Err(target.conflict(&format!(
-            "StorageError: invalid object, Code: 4, Key: /registry/{}/{}{}, ResourceVersion: 0, AdditionalErrorMsg: \
+            "StorageError: invalid object, Code: 4, Key: {}/{}/{}{}, ResourceVersion: 0, AdditionalErrorMsg: \
              Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
-            resource.plural,
+            // What is only tried is looked for without the prefix of the storage.
+            if dry_run { "" } else { "/registry" },
+            match &resource.custom {
+                Some(_) => format!("{}/{}", resource.group, resource.plural),
+                None => resource.plural.clone(),
+            },
             if target.namespace.is_empty() { String::new() } else { format!("{}/", target.namespace) },
             target.name,
             object::uid(current)
@@ -190,6 +195,10 @@ async fn try_change(
     }
     let mut errors = metadata::validate(&new, resource.namespaced, resource.rules.names);
     errors.extend(metadata::validate_update(&new, current));
+    if resource.custom.is_some() {
+        // The strategy of custom resources looks at it once more.
+        errors.extend(metadata::validate_update(&new, current));
+    }
     errors.extend(match target.subresource.as_deref() {
         None | Some("scale") => kinds::validate(resource, &new, Some(current)),
         Some(name) => kinds::validate_subresource(resource, name, &new, current),
@@ -252,7 +261,7 @@ async fn admit(
 ) -> Result<Value, Status> {
     let resource = &target.resource;
     if target.subresource.as_deref() == Some("scale") {
-        let (seen, old) = (scale::of(resource, &new)?, scale::of(resource, current)?);
+        let (seen, old) = (scale::seen(resource, &new), scale::seen(resource, current));
         let mut attributes = Attributes::update(context, target, seen, Arc::new(old), options);
         admission::mutate(&mut attributes).await?;
         scale::set_replicas(resource, &mut new, &attributes.take_object());
@@ -278,7 +287,7 @@ async fn check(
     }
     let resource = &target.resource;
     if target.subresource.as_deref() == Some("scale") {
-        let (seen, old) = (scale::of(resource, &new)?, scale::of(resource, current)?);
+        let (seen, old) = (scale::seen(resource, &new), scale::seen(resource, current));
         admission::validate(&Attributes::update(context, target, seen, Arc::new(old), options)).await?;
         return Ok(new);
     }

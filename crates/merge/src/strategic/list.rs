@@ -170,25 +170,26 @@ pub(super) fn check_order(patch: &[Value], order: &[Value], key: Option<&str>) -
     if let (Some(_), Some(odd)) = (key, patch.iter().find(|item| item.as_object().is_none())) {
         return Err(wrong_type("map[string]interface {}", Some(odd)));
     }
-    let mut places = order.iter();
-    for item in patch {
+    let deletes = |item: &&Value| key.is_none() || item.str_at(&[DIRECTIVE]) != Some("delete");
+    let mut items = patch.iter().filter(deletes).peekable();
+    let mut places = order.iter().peekable();
+    while let (Some(item), Some(place)) = (items.peek(), places.peek()) {
         if item.get(DIRECTIVE).is_some() {
+            items.next();
             continue;
         }
-        let mut found = false;
-        for place in places.by_ref() {
-            if id(identity(item, key)?) == id(identity(place, key)?) {
-                found = true;
-                break;
-            }
+        if id(identity(item, key)?) == id(identity(place, key)?) {
+            items.next();
         }
-        if !found {
-            return Err(PatchError::Unsupported(format!(
-                "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
-                go(&Value::Array(patch.to_vec())),
-                go(&Value::Array(order.to_vec()))
-            )));
-        }
+        places.next();
+    }
+    // A directive at the end counts as an item, as upstream has it.
+    if items.peek().is_some() {
+        return Err(PatchError::Unsupported(format!(
+            "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
+            go(&Value::Array(patch.to_vec())),
+            go(&Value::Array(order.to_vec()))
+        )));
     }
     Ok(())
 }
@@ -226,7 +227,13 @@ pub(super) fn arrange(
         }
     }
     named.sort_by_key(|(place, ..)| *place);
-    others.sort_by_key(|(was, _)| *was);
+    sort_others(&mut others);
+    if key.is_some() {
+        // Deletions that came as they are, inside of what is new, go last.
+        let deletes = |item: &Value| item.str_at(&[DIRECTIVE]) == Some("delete");
+        named.sort_by_key(|(.., item)| deletes(item));
+        others.sort_by_key(|(_, item)| deletes(item));
+    }
     let mut result = Vec::with_capacity(named.len() + others.len());
     let mut others = others.into_iter().peekable();
     for (_, place, item) in named {
@@ -239,6 +246,28 @@ pub(super) fn arrange(
     }
     result.extend(others.map(|(_, other)| other));
     Ok(result)
+}
+
+/// Sorts items by where they were. Upstream sorts with an order that says of an item which was nowhere that it comes first,
+/// whatever it is compared with; in short lists, which it sorts by insertion, that can be told.
+fn sort_others(others: &mut [(Option<usize>, Value)]) {
+    const SHORT: usize = 20;
+    if others.len() > SHORT || others.iter().all(|(was, _)| was.is_some()) {
+        others.sort_by_key(|(was, _)| *was);
+        return;
+    }
+    for end in 1..others.len() {
+        for at in (1..=end).rev() {
+            let is_less = match (others.get(at), others.get(at - 1)) {
+                (Some((Some(was), _)), Some((Some(before), _))) => was < before,
+                _ => true,
+            };
+            if !is_less {
+                break;
+            }
+            others.swap(at, at - 1);
+        }
+    }
 }
 
 /// What is the same for values that are the same to Go: a whole number is not a floating one.

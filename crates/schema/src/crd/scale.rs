@@ -79,6 +79,12 @@ fn go_value(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),
         Value::String(text) => text.clone(),
+        Value::Array(items) => format!("[{}]", items.iter().map(go_value).collect::<Vec<_>>().join(" ")),
+        Value::Object(fields) => {
+            let fields: Vec<_> =
+                fields.iter().map(|(key, value)| format!("{key}:{}", go_value(value))).collect();
+            format!("map[{}]", fields.join(" "))
+        }
         other => other.to_json(),
     }
 }
