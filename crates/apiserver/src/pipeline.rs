@@ -109,6 +109,10 @@ where
         let known = builtin::resources().iter().any(|resource| resource.group == path.group);
         return if known { Err(Status::no_such_path()) } else { Ok(render::no_such_page()) };
     };
+    if resource.custom.is_some() && !resource.namespaced && path.namespace.is_some() {
+        // Nobody serves such a path of a defined kind.
+        return Ok(render::no_such_page());
+    }
     let target = target(&resource, path, &info.verb)?;
     if resource.custom.as_ref().is_some_and(|custom| !custom.sound) {
         return Err(Status::internal("error resolving resource"));

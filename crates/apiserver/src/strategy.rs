@@ -6,6 +6,7 @@ use pilothouse_schema::builtin;
 use pilothouse_value::{Map, Value, json, object};
 
 use crate::resource::Resource;
+use crate::user::User;
 
 /// Takes away what a new object may not bring: its status, if that has a path of its own. A node brings its status along.
 pub(crate) fn take_status(resource: &Resource, value: &mut Value) -> Option<Value> {
@@ -15,12 +16,15 @@ pub(crate) fn take_status(resource: &Resource, value: &mut Value) -> Option<Valu
 
 /// Prepares a new object that has its name and uid: the first generation, the status it starts with, and what its kind
 /// generates.
-pub(crate) fn prepare_create(resource: &Resource, value: &mut Value, now: &str) {
+pub(crate) fn prepare_create(resource: &Resource, value: &mut Value, user: &User, now: &str) {
     if !resource.is_built_in() {
         value.set(&["metadata", "generation"], 1);
         return;
     }
     builtin::prepare_create(&resource.gvk(), value);
+    if resource.is("certificates.k8s.io", "certificatesigningrequests") {
+        name_requestor(value, user);
+    }
     if resource.is("", "persistentvolumes") {
         value.set(&["status", "lastPhaseTransitionTime"], now);
     }
@@ -39,6 +43,18 @@ pub(crate) fn prepare_create(resource: &Resource, value: &mut Value, now: &str) 
             }]}),
         );
     }
+}
+
+/// Who asks for a certificate is who creates the request, whatever it says itself.
+fn name_requestor(value: &mut Value, user: &User) {
+    let text = |text: &str| (!text.is_empty()).then(|| Value::from(text));
+    set_or_take(value, &["spec", "username"], text(&user.name));
+    set_or_take(value, &["spec", "uid"], text(&user.uid));
+    let groups = (!user.groups.is_empty()).then(|| Value::from(user.groups.clone()));
+    set_or_take(value, &["spec", "groups"], groups);
+    let extra = user.extra.iter().map(|(key, values)| (key.as_str(), Value::from(values.clone())));
+    let extra: Map = extra.collect();
+    set_or_take(value, &["spec", "extra"], (!extra.is_empty()).then_some(Value::Object(extra)));
 }
 
 /// Prepares an update of the main resource: the status stays, the generation counts changes of what is wanted.

@@ -76,7 +76,7 @@ pub(crate) async fn create_object(
         }
         let named = Target { name: object::name(&value).to_owned(), ..target.clone() };
         let mut object = value.clone();
-        strategy::prepare_create(resource, &mut object, &state.now());
+        strategy::prepare_create(resource, &mut object, &context.user, &state.now());
         let reserved = allocate::reserve(state, resource, &mut object, None)?;
         let mut errors = metadata::validate(&object, resource.namespaced, resource.rules.names);
         errors.extend(kinds::validate(resource, &object, None));
