@@ -1,6 +1,7 @@
 //! The type checker: what names mean, which overloads a call may have, and the type of every node.
 //! Source: cel-go `checker/checker.go`, `checker/env.go`.
 
+mod formats;
 mod unify;
 mod validate;
 
@@ -561,6 +562,11 @@ pub(crate) fn known_type(name: &str) -> Option<Type> {
         "google.protobuf.Timestamp" => Type::Timestamp,
         "google.protobuf.Duration" => Type::Duration,
         "google.protobuf.Any" => Type::Any,
-        name => Type::Host(hosts::ALL.into_iter().find(|host| host.name == name)?),
+        "google.protobuf.Struct" => Type::map(Type::String, Type::Dyn),
+        "google.protobuf.ListValue" => Type::list(Type::Dyn),
+        "google.protobuf.Value" => Type::Dyn,
+        "net.IP" => Type::Host(hosts::IP),
+        "net.CIDR" => Type::Host(hosts::CIDR),
+        _ => return None,
     })
 }

@@ -49,6 +49,22 @@ impl Env {
     /// # Errors
     /// All that is wrong with it, in the text of cel-go.
     pub fn compile(&self, expression: &str) -> Result<Program, Issues> {
+        if !is_deep(expression) {
+            return self.compile_here(expression);
+        }
+        // The parser goes down one rule after another, so that nesting takes much more stack than threads have.
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().name("cel".to_owned()).stack_size(DEEP_STACK);
+            let compiled = thread.spawn_scoped(scope, || self.compile_here(expression));
+            compiled.ok().and_then(|compiled| compiled.join().ok()).unwrap_or_else(|| {
+                let mut issues = Issues::new(expression);
+                issues.report(None, "expression cannot be compiled: out of resources");
+                Err(issues)
+            })
+        })
+    }
+
+    fn compile_here(&self, expression: &str) -> Result<Program, Issues> {
         let ast = parse(expression)?;
         let checked = check(ast, self, expression)?;
         Program::new(expression, checked)
@@ -72,6 +88,28 @@ impl Env {
     pub(crate) fn type_named(&self, name: &str) -> Option<Type> {
         known_type(name).or_else(|| self.variables.iter().find_map(|(_, decl)| object_named(decl, name)))
     }
+}
+
+/// Stack for compiling what is nested deeply. It is reserved, not used.
+const DEEP_STACK: usize = 64 << 20;
+
+/// Whether an expression may be nested more deeply than most.
+fn is_deep(expression: &str) -> bool {
+    let (mut open, mut operators) = (0_usize, 0_usize);
+    for b in expression.bytes() {
+        match b {
+            b'(' | b'[' | b'{' => open += 1,
+            b')' | b']' | b'}' => open = open.saturating_sub(1),
+            b'?' | b'.' | b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'=' | b'!' | b'&' | b'|' => {
+                operators += 1
+            }
+            _ => {}
+        }
+        if open > 12 || operators > 150 {
+            return true;
+        }
+    }
+    false
 }
 
 /// The object type of this name within a declaration.

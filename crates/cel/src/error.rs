@@ -99,7 +99,9 @@ impl fmt::Display for Issues {
                 continue;
             };
             let (line, column, text) = self.place(offset);
-            write!(f, "ERROR: <input>:{line}:{}: {}", column + 1, issue.message)?;
+            // Of an empty expression upstream counts one less.
+            let shown = if self.source.is_empty() { 0 } else { column + 1 };
+            write!(f, "ERROR: <input>:{line}:{shown}: {}", issue.message)?;
             if self.source.is_empty() || text.len() > MAX_SNIPPET {
                 continue;
             }

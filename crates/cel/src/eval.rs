@@ -374,8 +374,12 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
                     }
                 }
             }
+            other if fold.has_two => {
+                let name = go_type(&other);
+                return Err(EvalError::new(format!("unsupported comprehension range type: {name}")));
+            }
             other => {
-                let name = other.type_name();
+                let name = go_type(&other);
                 return Err(EvalError::new(format!("got '{name}', expected iterable type")));
             }
         }
@@ -416,7 +420,7 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
 }
 
 /// Says which function has no overload for these arguments.
-fn named(why: EvalError, name: &str, args: &[Val<'_>]) -> EvalError {
+pub(crate) fn named(why: EvalError, name: &str, args: &[Val<'_>]) -> EvalError {
     if why != EvalError::no_such_overload() {
         return why;
     }
@@ -435,8 +439,32 @@ fn named(why: EvalError, name: &str, args: &[Val<'_>]) -> EvalError {
     if matches!((name, args), ("containsIP", [_, Val::String(_)])) {
         return why;
     }
+    match name {
+        "contains" | "startsWith" | "endsWith" | "matches" => return why,
+        // Functions with one body for all overloads do not tell the types.
+        "size" | "sort" => return EvalError::new(format!("no such overload: {name}")),
+        _ => {}
+    }
     let types: Vec<&str> = args.iter().map(Val::type_name).collect();
     EvalError::new(format!("no such overload: {name}({})", types.join(", ")))
+}
+
+/// What upstream calls the type of a value that is no list and no map.
+fn go_type(value: &Val<'_>) -> &'static str {
+    match value {
+        Val::Null => "types.Null",
+        Val::Bool(_) => "types.Bool",
+        Val::Int(_) => "types.Int",
+        Val::Uint(_) => "types.Uint",
+        Val::Double(_) => "types.Double",
+        Val::String(_) => "types.String",
+        Val::Bytes(_) => "types.Bytes",
+        Val::Timestamp(_) => "types.Timestamp",
+        Val::Duration(_) => "types.Duration",
+        Val::Type(_) => "*types.Type",
+        Val::Optional(_) => "*types.Optional",
+        Val::List(_) | Val::Map(_) | Val::Opaque(_) | Val::Preserved(_) => "ref.Val",
+    }
 }
 
 /// A part of a value. `None` if it is not there and that is no error.

@@ -10,7 +10,7 @@ mod lists;
 mod net;
 mod operators;
 mod optional;
-mod printf;
+pub(crate) mod printf;
 mod quantity;
 pub(crate) mod regex;
 mod semver;

@@ -8,9 +8,6 @@ mod lexer;
 mod macros;
 mod unescape;
 
-#[cfg(test)]
-mod tests;
-
 use crate::ast::{Ast, Expr, Id};
 use crate::error::Issues;
 use errors::{Recovery, Stop};
@@ -73,10 +70,6 @@ impl Parser<'_> {
     fn start(&mut self) -> Option<Expr> {
         let parsed = self.start_rule();
         match parsed {
-            Ok(parsed) if parsed.depth > MAX_DEPTH => {
-                self.issues.report(None, "max recursion depth exceeded");
-                None
-            }
             Ok(parsed) => Some(parsed.expr),
             Err(Stop::Internal(message)) => {
                 self.issues.report(None, message);

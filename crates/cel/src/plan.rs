@@ -8,6 +8,7 @@ use crate::ast::{Call, Entry, Expr, Fold, Kind, List, Literal, Select, operators
 use crate::check::{Checked, Reference};
 use crate::cost::CallCost;
 use crate::error::EvalError;
+use crate::eval::named;
 use crate::library::calls::{self, Func};
 use crate::pattern::Pattern;
 use crate::val::{Key, MapBuilder, Text, TypeVal, Val};
@@ -123,6 +124,9 @@ pub(crate) fn plan(checked: &Checked) -> Result<Node, EvalError> {
     Planner { checked, locals: Vec::new() }.node(&checked.root)
 }
 
+const TIMESTAMP: &str = "google.protobuf.Timestamp";
+const DURATION: &str = "google.protobuf.Duration";
+
 struct Planner<'c> {
     checked: &'c Checked,
     /// Names of the variables of macros, by their places.
@@ -134,7 +138,7 @@ impl<'c> Planner<'c> {
         match &expr.kind {
             Kind::Unspecified => Err(EvalError::new("unsupported expr")),
             Kind::Literal(literal) => Ok(Node::Const(constant(literal))),
-            Kind::Ident(name) => Ok(self.ident(expr, name)),
+            Kind::Ident(name) => self.ident(expr, name),
             Kind::Select(select) => self.select(select),
             Kind::Call(call) => self.call(expr, call),
             Kind::List(list) => self.list(list),
@@ -144,9 +148,13 @@ impl<'c> Planner<'c> {
         }
     }
 
-    fn ident(&self, expr: &Expr, name: &str) -> Node {
-        if let Some(Some(Reference::Type(name))) = self.checked.references.get(expr.id as usize) {
-            return Node::Const(Val::Type(TypeVal(name.clone())));
+    fn ident(&self, expr: &Expr, name: &str) -> Result<Node, EvalError> {
+        if let Some(Some(Reference::Type(ty))) = self.checked.references.get(expr.id as usize) {
+            // Messages of protobuf are known by name and have no value.
+            if name.starts_with("google.protobuf.") && !matches!(&**ty, TIMESTAMP | DURATION) {
+                return Err(EvalError::new(format!("reference to undefined type: {name}")));
+            }
+            return Ok(Node::Const(Val::Type(TypeVal(ty.clone()))));
         }
         let start = match name.strip_prefix('.') {
             Some(global) => Start::Variable(global.into()),
@@ -155,7 +163,7 @@ impl<'c> Planner<'c> {
                 None => Start::Variable(name.into()),
             },
         };
-        Node::Chain(Box::new(Chain { start, steps: Vec::new(), is_test: false }))
+        Ok(Node::Chain(Box::new(Chain { start, steps: Vec::new(), is_test: false })))
     }
 
     /// The chain of a node, or a new one that starts with it.
@@ -236,7 +244,10 @@ impl<'c> Planner<'c> {
                 "bool" | "bytes" | "double" | "duration" | "dyn" | "int" | "string" | "timestamp" | "type"
                 | "uint",
                 [Node::Const(value)],
-            ) => return func(std::slice::from_ref(value)).map(Node::Const),
+            ) => {
+                let args = std::slice::from_ref(value);
+                return func(args).map(Node::Const).map_err(|why| named(why, name, args));
+            }
             (operators::IN, [_, Node::Const(Val::List(list))]) if overload == "in_list" => {
                 if list.is_empty() {
                     return Ok(Node::Const(Val::Bool(false)));

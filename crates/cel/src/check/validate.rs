@@ -33,6 +33,11 @@ impl Validator<'_> {
             Kind::Select(select) => self.visit(&select.operand),
             Kind::Call(call) => {
                 self.call(call);
+                if &*call.function == "format"
+                    && let Some((id, message)) = super::formats::check(expr.id, call, self.checked)
+                {
+                    self.report(id, message);
+                }
                 let is_format = usize::from(&*call.function == "format");
                 self.formats += is_format;
                 call.target.iter().chain(&call.args).for_each(|expr| self.visit(expr));

@@ -8,7 +8,7 @@ use super::{Outcome, no_such_overload};
 use crate::error::EvalError;
 use crate::val::{ListVal, Val};
 
-/// Items that `lists.range` makes at most: more could not be paid for.
+/// Items that `lists.range` makes at most.
 const MAX_RANGE: i64 = 1_000_000;
 
 fn place<'a>(at: usize) -> Val<'a> {
@@ -95,8 +95,8 @@ pub(super) fn range<'a>(args: &[Val<'a>]) -> Outcome<'a> {
         return Err(EvalError::new(format!("lists.range: size must be non-negative, got {count}")));
     }
     if *count > MAX_RANGE {
-        // It would cost more than any evaluation may.
-        return Err(EvalError::CostLimitExceeded);
+        let why = format!("lists.range: size {count} exceeds maximum allowed ({MAX_RANGE})");
+        return Err(EvalError::new(why));
     }
     Ok(Val::list((0..*count).map(Val::Int).collect()))
 }
@@ -185,7 +185,8 @@ fn extreme<'a>(args: &[Val<'a>], name: &str, better: Ordering) -> Outcome<'a> {
         let item = item?;
         let is_better = match &best {
             None => true,
-            Some(best) => item.compare(best)? == better,
+            // What cannot be compared with the best so far is not better.
+            Some(best) => item.compare(best).is_ok_and(|order| order == better),
         };
         if is_better {
             best = Some(item);

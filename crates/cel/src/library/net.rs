@@ -96,30 +96,90 @@ fn is_mapped(address: IpAddr) -> bool {
 
 /// What Go's `netip.ParseAddr` says of a text that is no address.
 fn address_error(text: &str) -> String {
-    let wrong = |why: &str| format!("ParseAddr({text:?}): {why}");
-    match text.find(['.', ':', '%']) {
-        Some(at) if text.get(at..).is_some_and(|rest| rest.starts_with('.')) => {
-            let fields: Vec<&str> = text.split('.').collect();
-            for field in &fields {
-                if field.is_empty() {
-                    return wrong("IPv4 field must have at least one digit");
+    let wrong = |(why, at): (&str, Option<&str>)| match at {
+        Some(at) => format!("ParseAddr({text:?}): {why} (at {at:?})"),
+        None => format!("ParseAddr({text:?}): {why}"),
+    };
+    wrong(match text.bytes().find(|b| b".:%".contains(b)) {
+        Some(b'.') => ipv4_error(text),
+        Some(b':') => ipv6_error(text),
+        Some(_) => ("missing IPv6 address", None),
+        None => ("unable to parse IP", None),
+    })
+}
+
+fn ipv4_error(text: &str) -> (&'static str, Option<&str>) {
+    let (mut dots, mut digits, mut value) = (0, 0, 0u32);
+    for (at, c) in text.char_indices() {
+        let here = text.get(at..);
+        match c {
+            '0'..='9' => {
+                if digits == 1 && value == 0 {
+                    return ("IPv4 field has octet with leading zero", None);
                 }
-                if !field.bytes().all(|b| b.is_ascii_digit()) {
-                    return wrong("unexpected character");
-                }
-                if field.len() > 1 && field.starts_with('0') {
-                    return wrong("IPv4 field has octet with leading zero");
-                }
-                if field.parse::<u8>().is_err() {
-                    return wrong("IPv4 field has value >255");
+                value = value * 10 + u32::from(c) - u32::from('0');
+                digits += 1;
+                if value > 255 {
+                    return ("IPv4 field has value >255", None);
                 }
             }
-            wrong(if fields.len() < 4 { "IPv4 address too short" } else { "IPv4 address too long" })
+            '.' if digits == 0 || at + 1 == text.len() => {
+                return ("IPv4 field must have at least one digit", here);
+            }
+            '.' if dots == 3 => return ("IPv4 address too long", None),
+            '.' => (dots, digits, value) = (dots + 1, 0, 0),
+            _ => return ("unexpected character", here),
         }
-        Some(at) if text.get(at..).is_some_and(|rest| rest.starts_with('%')) => wrong("missing IPv6 address"),
-        Some(_) => wrong("address string too short"),
-        None => wrong("unable to parse IP"),
     }
+    ("IPv4 address too short", None)
+}
+
+fn ipv6_error(text: &str) -> (&'static str, Option<&str>) {
+    let (address, zone) = text.split_once('%').map_or((text, None), |(address, zone)| (address, Some(zone)));
+    if zone == Some("") {
+        return ("zone must be a non-empty string", None);
+    }
+    let mut has_ellipsis = address.starts_with("::");
+    let mut rest = address.strip_prefix("::").unwrap_or(address);
+    let mut groups = 0;
+    while !rest.is_empty() {
+        if groups == 8 {
+            return ("trailing garbage after address", Some(rest));
+        }
+        let length = rest.bytes().take_while(u8::is_ascii_hexdigit).count();
+        if length > 4 {
+            return ("each group must have 4 or less digits", Some(rest));
+        }
+        if length == 0 {
+            return ("each colon-separated field must have at least one digit", Some(rest));
+        }
+        let after = rest.get(length..).unwrap_or_default();
+        if after.starts_with('.') {
+            return ("invalid embedded IPv4 address", Some(rest));
+        }
+        groups += 1;
+        let Some(next) = after.strip_prefix(':') else {
+            if after.is_empty() {
+                break;
+            }
+            return ("unexpected character, want colon", Some(after));
+        };
+        if next.is_empty() {
+            return ("colon must be followed by more characters", Some(after));
+        }
+        rest = next;
+        if let Some(next) = rest.strip_prefix(':') {
+            if has_ellipsis {
+                return ("multiple :: in address", Some(rest));
+            }
+            has_ellipsis = true;
+            rest = next;
+        }
+    }
+    if groups < 8 && !has_ellipsis {
+        return ("address string too short", None);
+    }
+    ("the :: must expand to at least one field of zeros", None)
 }
 
 fn parse_cidr(text: &str) -> Result<Cidr, String> {

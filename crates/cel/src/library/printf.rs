@@ -11,123 +11,142 @@ const MAX_PRECISION: usize = 1_000;
 /// Deepest nesting of lists and maps that is written.
 const MAX_DEPTH: usize = 200;
 
-fn wrong<T>(why: &str) -> Result<T, EvalError> {
-    Err(EvalError::new(why))
+/// A template while it is read.
+pub(crate) struct Template<'t> {
+    rest: &'t str,
+    /// What comes after the last clause.
+    tail: String,
 }
 
-fn formatting<T>(why: &str) -> Result<T, EvalError> {
-    Err(EvalError::new(format!("error during formatting: {why}")))
+/// A place of a template where an argument goes.
+pub(crate) struct Clause {
+    pub(crate) kind: char,
+    precision: Option<usize>,
+    /// The text before the clause.
+    before: String,
+}
+
+impl<'t> Template<'t> {
+    pub(crate) const fn new(template: &'t str) -> Self {
+        Self { rest: template, tail: String::new() }
+    }
+
+    /// The next clause; `None` if there is none any more, then `tail` has what is left.
+    pub(crate) fn next_clause(
+        &mut self,
+        used: usize,
+        has_more: impl Fn(usize) -> bool,
+    ) -> Result<Option<Clause>, String> {
+        let mut before = String::new();
+        loop {
+            let Some(at) = self.rest.find('%') else {
+                self.tail = before;
+                self.tail.push_str(self.rest);
+                self.rest = "";
+                return Ok(None);
+            };
+            before.push_str(self.rest.get(..at).unwrap_or_default());
+            let clause = self.rest.get(at + 1..).unwrap_or_default();
+            if let Some(after) = clause.strip_prefix('%') {
+                before.push('%');
+                self.rest = after;
+                continue;
+            }
+            if !has_more(used) {
+                return Err(format!("index {used} out of range"));
+            }
+            if clause.is_empty() {
+                return Err("unexpected end of string".to_owned());
+            }
+            let (precision, clause) = precision(clause)?;
+            let kind = clause.chars().next().unwrap_or_default();
+            if !"sdfebxXo".contains(kind) {
+                return Err(format!(
+                    "could not parse formatting clause: unrecognized formatting clause \"{kind}\""
+                ));
+            }
+            self.rest = clause.get(kind.len_utf8()..).unwrap_or_default();
+            return Ok(Some(Clause { kind, precision, before }));
+        }
+    }
 }
 
 pub(super) fn format<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     let [Val::String(template), Val::List(list)] = args else { return no_such_overload() };
     let mut out = String::with_capacity(template.len() * 2);
-    let mut rest: &str = template;
+    let mut template = Template::new(template);
     let mut next = 0;
-    while let Some(at) = rest.find('%') {
-        out.push_str(rest.get(..at).unwrap_or_default());
-        let clause = rest.get(at + 1..).unwrap_or_default();
-        if let Some(after) = clause.strip_prefix('%') {
-            out.push('%');
-            rest = after;
-            continue;
-        }
-        let Some(arg) = list.get(next) else { return wrong(&format!("index {next} out of range")) };
-        let arg = arg?;
+    while let Some(clause) = template.next_clause(next, |at| at < list.len()).map_err(EvalError::new)? {
+        out.push_str(&clause.before);
+        let arg = list.get(next).unwrap_or(Ok(Val::Null))?;
         next += 1;
-        if clause.is_empty() {
-            return wrong("unexpected end of string");
-        }
-        let (precision, clause) = precision(clause)?;
-        let kind = clause.chars().next().unwrap_or_default();
-        write(&mut out, kind, precision, &arg)?;
-        rest = clause.get(kind.len_utf8()..).unwrap_or_default();
+        write(&mut out, clause.kind, clause.precision, &arg)
+            .map_err(|why| EvalError::new(format!("error during formatting: {why}")))?;
     }
-    out.push_str(rest);
+    out.push_str(&template.tail);
     Ok(Val::text(out))
 }
 
 /// `.3` before a letter.
-fn precision(clause: &str) -> Result<(Option<usize>, &str), EvalError> {
+fn precision(clause: &str) -> Result<(Option<usize>, &str), String> {
     let Some(after) = clause.strip_prefix('.') else { return Ok((None, clause)) };
     const PREFIX: &str = "could not parse formatting clause: error while parsing precision: ";
     let length = after.bytes().take_while(u8::is_ascii_digit).count();
     let (digits, rest) = after.split_at_checked(length).unwrap_or((after, ""));
     if rest.is_empty() {
-        return wrong(&format!("{PREFIX}could not find end of precision specifier"));
+        return Err(format!("{PREFIX}could not find end of precision specifier"));
     }
     match digits.parse::<usize>() {
         Ok(precision) if precision <= MAX_PRECISION => Ok((Some(precision), rest)),
         Ok(precision) => {
             let why = format!("precision {precision} exceeds maximum allowed precision {MAX_PRECISION}");
-            wrong(&format!("{PREFIX}{why}"))
+            Err(format!("{PREFIX}{why}"))
         }
         Err(_) => {
             let why = format!("strconv.Atoi: parsing {digits:?}: invalid syntax");
-            wrong(&format!("{PREFIX}error while converting precision to integer: {why}"))
+            Err(format!("{PREFIX}error while converting precision to integer: {why}"))
         }
     }
 }
 
-fn write(out: &mut String, kind: char, precision: Option<usize>, arg: &Val<'_>) -> Result<(), EvalError> {
-    let name = arg.type_name();
+/// What is said of an argument of a wrong type.
+pub(crate) fn type_error(kind: char, name: &str) -> String {
     match kind {
-        's' => match string(arg, MAX_DEPTH) {
-            Ok(text) => out.push_str(&text),
-            Err(why) => return formatting(&why),
-        },
-        'd' => match arg {
-            Val::Int(value) => out.push_str(&value.to_string()),
-            Val::Uint(value) => out.push_str(&value.to_string()),
-            _ => {
-                return formatting(&format!("decimal clause can only be used on integers, was given {name}"));
-            }
-        },
-        'f' => match double(arg) {
-            Some(value) => out.push_str(&fixed(value, precision.unwrap_or(PRECISION))),
-            None => {
-                return formatting(&format!(
-                    "fixed-point clause can only be used on doubles, was given {name}"
-                ));
-            }
-        },
-        'e' => match double(arg) {
-            Some(value) => out.push_str(&scientific(value, precision.unwrap_or(PRECISION))),
-            None => {
-                return formatting(&format!(
-                    "scientific clause can only be used on doubles, was given {name}"
-                ));
-            }
-        },
-        'b' => match arg {
-            Val::Int(value) => out.push_str(&based(*value < 0, &format!("{:b}", value.unsigned_abs()))),
-            Val::Uint(value) => out.push_str(&format!("{value:b}")),
-            Val::Bool(value) => out.push(if *value { '1' } else { '0' }),
-            _ => {
-                let why = format!("only integers and bools can be formatted as binary, was given {name}");
-                return formatting(&why);
-            }
-        },
-        'x' | 'X' => match hex(arg) {
-            Some(text) if kind == 'X' => out.push_str(&text.to_uppercase()),
-            Some(text) => out.push_str(&text),
-            None => {
-                return formatting(&format!(
-                    "only integers, byte buffers, and strings can be formatted as hex, was given {name}"
-                ));
-            }
-        },
-        'o' => match arg {
-            Val::Int(value) => out.push_str(&based(*value < 0, &format!("{:o}", value.unsigned_abs()))),
-            Val::Uint(value) => out.push_str(&format!("{value:o}")),
-            _ => return formatting(&format!("octal clause can only be used on integers, was given {name}")),
-        },
-        other => {
-            let why =
-                format!("could not parse formatting clause: unrecognized formatting clause \"{other}\"");
-            return wrong(&why);
-        }
+        'd' => format!("decimal clause can only be used on integers, was given {name}"),
+        'f' => format!("fixed-point clause can only be used on doubles, was given {name}"),
+        'e' => format!("scientific clause can only be used on doubles, was given {name}"),
+        'b' => format!("only integers and bools can be formatted as binary, was given {name}"),
+        'o' => format!("octal clause can only be used on integers, was given {name}"),
+        _ => format!("only integers, byte buffers, and strings can be formatted as hex, was given {name}"),
     }
+}
+
+/// What is said of an argument that cannot be written as text.
+pub(crate) fn string_error(name: &str) -> String {
+    format!(
+        "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and \
+         timestamps, was given {name}"
+    )
+}
+
+fn write(out: &mut String, kind: char, precision: Option<usize>, arg: &Val<'_>) -> Result<(), String> {
+    let precision = precision.unwrap_or(PRECISION);
+    let text = match (kind, arg) {
+        ('s', arg) => Some(string(arg, MAX_DEPTH)?),
+        ('d', Val::Int(value)) => Some(value.to_string()),
+        ('d', Val::Uint(value)) => Some(value.to_string()),
+        ('f', arg) => double(arg).map(|value| fixed(value, precision)),
+        ('e', arg) => double(arg).map(|value| scientific(value, precision)),
+        ('b', Val::Int(value)) => Some(based(*value < 0, &format!("{:b}", value.unsigned_abs()))),
+        ('b', Val::Uint(value)) => Some(format!("{value:b}")),
+        ('b', Val::Bool(value)) => Some(u8::from(*value).to_string()),
+        ('o', Val::Int(value)) => Some(based(*value < 0, &format!("{:o}", value.unsigned_abs()))),
+        ('o', Val::Uint(value)) => Some(format!("{value:o}")),
+        ('x', arg) => hex(arg),
+        ('X', arg) => hex(arg).map(|text| text.to_uppercase()),
+        _ => None,
+    };
+    out.push_str(&text.ok_or_else(|| type_error(kind, arg.type_name()))?);
     Ok(())
 }
 
@@ -216,11 +235,7 @@ fn string(arg: &Val<'_>, depth: usize) -> Result<String, String> {
         value => match convert::text(value) {
             Some(text) => text,
             None => {
-                return Err(format!(
-                    "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, \
-                     durations, and timestamps, was given {}",
-                    value.type_name()
-                ));
+                return Err(string_error(value.type_name()));
             }
         },
     })

@@ -166,7 +166,7 @@ pub(super) fn patch<'a>(args: &[Val<'a>]) -> Outcome<'a> {
 fn compare(args: &[Val<'_>]) -> Result<Ordering, EvalError> {
     let [a, b] = args else { return no_such_overload() };
     if let (Some(a), Some(b)) = (a.downcast::<Quantity>(), b.downcast::<Quantity>()) {
-        return Ok(a.cmp(b));
+        return Ok(a.compare(*b));
     }
     match (a.downcast::<Version>(), b.downcast::<Version>()) {
         (Some(a), Some(b)) => Ok(a.compare(b)),

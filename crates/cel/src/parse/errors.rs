@@ -171,26 +171,39 @@ impl Parser<'_> {
                 self.syntax_error(here.start, message);
             }
             Stop::NoViable(from, to) => {
-                let (Some(from), Some(to)) = (self.tokens.get(*from).copied(), self.tokens.get(*to).copied())
-                else {
-                    return Ok(());
-                };
-                let text = match (from.kind, to.kind) {
-                    (Kind::End, _) => "<EOF>",
-                    _ => self.source.get(from.start as usize..to.end as usize).unwrap_or_default(),
-                };
+                let (text, at) = self.read_between(*from, *to);
                 // cel-go rewords what happens to fields named by a word of the language.
                 let message = match text.strip_prefix('.') {
                     Some(word @ ("true" | "false" | "null")) => {
                         format!("mismatched input '{word}' expecting IDENTIFIER")
                     }
-                    _ => format!("no viable alternative at input '{}'", visible(text)),
+                    _ => format!("no viable alternative at input '{}'", visible(&text)),
                 };
-                self.syntax_error(to.start, message);
+                self.syntax_error(at, message);
             }
             Stop::Internal(_) | Stop::GiveUp => {}
         }
         Ok(())
+    }
+
+    /// The text from one token to another, without what is no token, and where the last one starts.
+    fn read_between(&self, from: usize, to: usize) -> (String, u32) {
+        let tokens = self.tokens.get(from..=to).unwrap_or_default();
+        let mut text = String::new();
+        let mut end = tokens.first().map_or(0, |first| first.start);
+        for token in tokens {
+            let gap = self.source.get(end as usize..token.start as usize).unwrap_or_default();
+            if token.kind == Kind::End {
+                break;
+            }
+            text.extend(gap.chars().filter(|c| c.is_ascii_whitespace()));
+            text.push_str(self.text(*token));
+            end = token.end;
+        }
+        if tokens.first().is_some_and(|first| first.kind == Kind::End) {
+            text.push_str("<EOF>");
+        }
+        (text, tokens.last().map_or(0, |last| last.start))
     }
 
     fn shown(&self, token: Token) -> String {

@@ -2,7 +2,7 @@
 
 use super::errors::{Follow, Kinds, Stop};
 use super::lexer::{Kind, Token};
-use super::{Parsed, Parser, unescape};
+use super::{MAX_DEPTH, Parsed, Parser, unescape};
 use crate::ast::{self, Entry, Expr, Kind as Node, List, Literal, StructField, operators};
 use crate::escape::RESERVED;
 
@@ -65,6 +65,11 @@ const MEMBERS: Kinds = Kinds::of(&[Kind::Dot, Kind::LBracket]);
 
 type Rule = Result<Parsed, Stop>;
 
+/// One level more than this.
+fn deeper(depth: u32) -> Result<u32, Stop> {
+    if depth >= MAX_DEPTH { Err(Stop::Internal("max recursion depth exceeded")) } else { Ok(depth + 1) }
+}
+
 impl Parser<'_> {
     fn unspecified(&mut self, offset: u32) -> Parsed {
         let id = self.id(offset);
@@ -96,7 +101,7 @@ impl Parser<'_> {
         let truthy = self.or(Follow::must(COLON))?;
         self.expect(Kind::Colon, Follow::must(EXPRS))?;
         let falsy = self.expr(Follow::may(Kinds::NONE))?;
-        let depth = condition.depth.max(truthy.depth).max(falsy.depth) + 1;
+        let depth = deeper(condition.depth.max(truthy.depth).max(falsy.depth))?;
         let args = vec![condition.expr, truthy.expr, falsy.expr];
         Ok(Parsed { expr: self.global_call(id, operators::CONDITIONAL, args), depth })
     }
@@ -148,13 +153,12 @@ impl Parser<'_> {
     fn relation_body(&mut self) -> Rule {
         let mut left = self.calc(Follow::may(RELATIONS), true)?;
         while RELATIONS.has(self.kind()) {
-            self.enter(RELATION)?;
             self.recovery_match();
             let op = self.consume();
             let id = self.id(op.start);
             let operand = |parser: &mut Self| parser.calc(Follow::may(RELATIONS), true);
             let right = self.within(RELATION, Follow::may(RELATIONS), operand, Self::unspecified)?;
-            left = self.binary(id, op.kind, left, right);
+            left = self.binary(id, op.kind, left, right)?;
         }
         Ok(left)
     }
@@ -170,10 +174,10 @@ impl Parser<'_> {
         let mut left = self.unary(Follow::may(OPS))?;
         loop {
             let is_product = PRODUCTS.has(self.kind());
-            if !is_product && !(with_sums && SUMS.has(self.kind())) {
+            let is_sum = with_sums && SUMS.has(self.kind());
+            if !is_product && !is_sum {
                 return Ok(left);
             }
-            self.enter(CALC)?;
             self.recovery_match();
             let op = self.consume();
             let id = self.id(op.start);
@@ -183,11 +187,11 @@ impl Parser<'_> {
             } else {
                 self.calc(Follow::may(OPS), false)?
             };
-            left = self.binary(id, op.kind, left, right);
+            left = self.binary(id, op.kind, left, right)?;
         }
     }
 
-    fn binary(&mut self, id: ast::Id, op: Kind, left: Parsed, right: Parsed) -> Parsed {
+    fn binary(&mut self, id: ast::Id, op: Kind, left: Parsed, right: Parsed) -> Rule {
         let function = match op {
             Kind::Equals => operators::EQUALS,
             Kind::NotEquals => operators::NOT_EQUALS,
@@ -202,8 +206,8 @@ impl Parser<'_> {
             Kind::Slash => "_/_",
             _ => "_%_",
         };
-        let depth = left.depth.max(right.depth) + 1;
-        Parsed { expr: self.global_call(id, function, vec![left.expr, right.expr]), depth }
+        let depth = deeper(left.depth.max(right.depth))?;
+        Ok(Parsed { expr: self.global_call(id, function, vec![left.expr, right.expr]), depth })
     }
 
     fn unary(&mut self, follow: Follow) -> Rule {
@@ -245,8 +249,7 @@ impl Parser<'_> {
     fn member_body(&mut self) -> Rule {
         let mut operand = self.within(PRIMARY, Follow::may(MEMBERS), Self::primary, Self::unspecified)?;
         while MEMBERS.has(self.kind()) {
-            self.enter(MEMBER)?;
-            let depth = operand.depth + 1;
+            let depth = deeper(operand.depth)?;
             operand = match self.kind() {
                 Kind::LBracket => self.index(operand)?,
                 _ => self.select_or_call(operand)?,
@@ -264,7 +267,7 @@ impl Parser<'_> {
         self.expect(Kind::RBracket, Follow::may(MEMBERS))?;
         let function = if is_optional { operators::OPT_INDEX } else { operators::INDEX };
         let expr = self.global_call(id, function, vec![operand.expr, index.expr]);
-        Ok(Parsed { expr, depth: index.depth + 1 })
+        Ok(Parsed { expr, depth: deeper(index.depth)? })
     }
 
     /// `?` if there is one; after it one of these follows.
@@ -289,10 +292,14 @@ impl Parser<'_> {
             let name: Box<str> = self.text(name).into();
             let (id, args, depth) = self.arguments()?;
             let expr = self.member_call(id, &name, operand.expr, args);
-            return Ok(Parsed { expr, depth: depth + 1 });
+            return Ok(Parsed { expr, depth: deeper(depth)? });
         }
         let is_optional = self.question(IDENTS)?;
-        let Some((field, at)) = self.escape_ident()? else { return Ok(operand) };
+        let start = self.token(0).start;
+        let Some((field, at)) = self.escape_ident()? else {
+            self.issues.report(Some(start), "unsupported ident kind");
+            return Ok(operand);
+        };
         let expr = if is_optional {
             let field_id = self.id(at.start);
             let field = Expr { id: field_id, kind: Node::Literal(Literal::String(field)) };
@@ -362,7 +369,16 @@ impl Parser<'_> {
             }
             Kind::LBracket => self.list(),
             Kind::LBrace => self.map(),
-            _ => self.literal(),
+            Kind::Minus
+            | Kind::True
+            | Kind::False
+            | Kind::Null
+            | Kind::Float
+            | Kind::Int
+            | Kind::Uint
+            | Kind::String
+            | Kind::Bytes => self.literal(),
+            _ => Err(Stop::NoViable(self.at, self.at)),
         }
     }
 

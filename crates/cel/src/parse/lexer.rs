@@ -151,7 +151,7 @@ pub(super) fn tokens(source: &str, issues: &mut Issues) -> Vec<Token> {
                 let failed =
                     rest.get(length..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
                 let text = rest.get(..length + failed).unwrap_or(rest);
-                issues.syntax(at, format!("token recognition error at: '{}'", visible(text)));
+                issues.syntax(at, format!("token recognition error at: '{text}'"));
                 at += (length + failed).max(1);
                 while at < source.len() && !source.is_char_boundary(at) {
                     at += 1;
@@ -168,7 +168,7 @@ fn position(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
-/// White space in messages.
+/// White space in messages of the grammar.
 pub(super) fn visible(text: &str) -> String {
     text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t")
 }

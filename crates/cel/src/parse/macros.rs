@@ -9,6 +9,9 @@ use crate::ast::{Entry, Expr, Fold, Id, Kind, List, Literal, Select, StructField
 /// The variable that an expression within another shadows and that nothing refers to.
 const UNUSED: &str = "#unused";
 
+/// Nodes of a tree that macros may copy parts of: a chain of `optMap` doubles with each.
+const MAX_NODES: usize = 100_000;
+
 /// A call that is no macro, given back.
 type NotExpanded = (Option<Expr>, Vec<Expr>);
 
@@ -34,7 +37,7 @@ impl Parser<'_> {
         let mut writer = Writer { parser: self, offset };
         let expanded = match (function, target, args.len()) {
             ("has", None, 1) => writer.has(args),
-            ("all" | "exists" | "exists_one" | "existsOne", Some(target), 2 | 3) => {
+            ("all" | "exists" | "exists_one", Some(target), 2 | 3) | ("existsOne", Some(target), 3) => {
                 writer.quantifier(function, target, args)
             }
             ("map", Some(target), 2 | 3) => writer.map(target, args),
@@ -79,8 +82,11 @@ fn one_variable(args: Vec<Expr>, message: &str) -> Result<(Box<str>, Expr, Vec<E
     Ok((name, first, args.collect()))
 }
 
+/// Two variables of a macro.
+type Pair = (Box<str>, Box<str>);
+
 /// The variables of a macro with two, and the rest of its arguments.
-fn two_variables(args: Vec<Expr>) -> Result<(Box<str>, Box<str>, Vec<Expr>), Wrong> {
+fn two_variables(args: Vec<Expr>) -> Result<(Pair, Vec<Expr>), Wrong> {
     const SIMPLE: &str = "argument must be a simple name";
     let mut args = args.into_iter();
     let (Some(first), Some(second)) = (args.next(), args.next()) else { return Err((0, SIMPLE.to_owned())) };
@@ -90,7 +96,7 @@ fn two_variables(args: Vec<Expr>) -> Result<(Box<str>, Box<str>, Vec<Expr>), Wro
     }
     not_accumulator(&first, &name)?;
     not_accumulator(&second, &name2)?;
-    Ok((name, name2, args.collect()))
+    Ok(((name, name2), args.collect()))
 }
 
 /// The last argument, and the one before it if there are two.
@@ -157,7 +163,7 @@ impl Writer<'_, '_> {
 
     fn quantifier(&mut self, function: &str, range: Expr, args: Vec<Expr>) -> Result<Expr, Wrong> {
         let (var, var2, rest) = if args.len() == 3 {
-            let (var, var2, rest) = two_variables(args)?;
+            let ((var, var2), rest) = two_variables(args)?;
             (var, Some(var2), rest)
         } else {
             let (var, _, rest) = one_variable(args, "argument must be a simple name")?;
@@ -233,7 +239,7 @@ impl Writer<'_, '_> {
     }
 
     fn transform(&mut self, function: &str, range: Expr, args: Vec<Expr>) -> Result<Expr, Wrong> {
-        let (var, var2, rest) = two_variables(args)?;
+        let ((var, var2), rest) = two_variables(args)?;
         let (filter, transform) = filter_and_last(rest).ok_or((0, String::new()))?;
         let (init, step) = match function {
             "transformList" => {
@@ -276,6 +282,9 @@ impl Writer<'_, '_> {
         let mut args = args.into_iter();
         let (Some(name), Some(transform)) = (args.next(), args.next()) else { return Err((0, message)) };
         let name = variable(&name, &message)?;
+        if self.parser.offsets.len() > MAX_NODES {
+            return Err((target.id, "expression is too large".to_owned()));
+        }
         let copy = self.copy(&target);
         let has_value = self.member("hasValue", target, Vec::new());
         let value = self.member("value", copy, Vec::new());
