@@ -1,11 +1,19 @@
 //! Behaviour of the language through its public door.
 
+// Marked, so that lints know the helpers in these for tests.
+#[cfg(test)]
 mod authorizer;
+#[cfg(test)]
 mod costs;
+#[cfg(test)]
 mod documents;
+#[cfg(test)]
 mod expressions;
+#[cfg(test)]
 mod fuzz;
+#[cfg(test)]
 mod messages;
+#[cfg(test)]
 mod programs;
 
 use pilothouse_cel::{DeclType, Env, Val};
