@@ -12,7 +12,7 @@ use crate::resource;
 use crate::state::{Authorization, Context, State, Target};
 use crate::user::User;
 use crate::verbs::create;
-use crate::{allocate, bootstrap_rbac, crd, document};
+use crate::{allocate, bootstrap_rbac, components, crd, document};
 
 /// Namespaces that every cluster has.
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
@@ -41,6 +41,7 @@ pub(crate) fn run(state: &Arc<State>) -> Result<(), Status> {
     for name in NAMESPACES {
         ensure(state, "", "v1", "namespaces", "", json!({"metadata": {"name": name}}))?;
     }
+    components::begin(state);
     if state.authorization == Authorization::Rbac {
         for entry in bootstrap_rbac::entries(&state.now()) {
             seed(state, RBAC, entry.plural, entry.object);

@@ -1,13 +1,17 @@
 //! The stored form of an object and what it becomes on the way out.
 //!
-//! Stored bytes always begin with `{"apiVersion":"…","kind":"…",`. So an object can be shown in another version whose fields
+//! Stored bytes always begin with the type, see [`prefix`]. So an object can be shown in another version whose fields
 //! are the same, or inside a list that leaves both out, by copying bytes and without parsing.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
+use pilothouse_schema::builtin;
 use pilothouse_store::Object;
 use pilothouse_value::{Value, object};
+
+use crate::resource;
 
 /// An object on its way to a client.
 #[derive(Clone, Debug)]
@@ -53,7 +57,7 @@ impl From<Value> for Document {
     }
 }
 
-/// The bytes of an object: compact JSON that begins with `apiVersion` and `kind`.
+/// The bytes of an object: compact JSON that begins with its type.
 pub(crate) fn encode(value: &Value) -> Bytes {
     let mut out = Vec::with_capacity(512);
     encode_into(value, &mut out);
@@ -82,14 +86,21 @@ fn encode_into(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-/// `{"apiVersion":"…","kind":"…"` without an end.
+/// `{"kind":"…","apiVersion":"…"` without an end; for what is not built in, the other way round. That is how upstream writes
+/// its structures, and its maps; clients that read a stream tell by the place what they were misled by.
 pub(crate) fn prefix(api_version: &str, kind: &str) -> String {
-    format!(
-        "{{\"apiVersion\":{},\"kind\":{}",
-        Value::from(api_version).to_json(),
-        Value::from(kind).to_json()
-    )
+    let (api, name) = (Value::from(api_version).to_json(), Value::from(kind).to_json());
+    if BUILT_IN.contains(api_version) {
+        format!("{{\"kind\":{name},\"apiVersion\":{api}")
+    } else {
+        format!("{{\"apiVersion\":{api},\"kind\":{name}")
+    }
 }
+
+/// The API versions that are built in.
+static BUILT_IN: LazyLock<HashSet<String>> = LazyLock::new(|| {
+    builtin::resources().iter().map(|table| resource::api_version(table.group, table.version)).collect()
+});
 
 /// Writes an object's fields but `apiVersion` and `kind`, in braces.
 fn encode_fields(value: &Value, out: &mut Vec<u8>) {
@@ -110,7 +121,7 @@ fn encode_fields(value: &Value, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-/// What follows `{"apiVersion":"…","kind":"…",` in stored bytes. Neither value holds an escape.
+/// What follows the type at the beginning of stored bytes. Neither value of the type holds an escape.
 pub(crate) fn after_type(bytes: &[u8]) -> &[u8] {
     let mut quotes = 0;
     for (at, byte) in bytes.iter().enumerate() {
@@ -134,13 +145,15 @@ mod tests {
     fn bytes_begin_with_the_type() {
         let value = json!({"kind": "Pod", "apiVersion": "v1", "aa": 1, "metadata": {"name": "x"}});
         let bytes = encode(&value);
-        assert_eq!(&bytes[..], br#"{"apiVersion":"v1","kind":"Pod","aa":1,"metadata":{"name":"x"}}"#);
+        assert_eq!(&bytes[..], br#"{"kind":"Pod","apiVersion":"v1","aa":1,"metadata":{"name":"x"}}"#);
         assert_eq!(after_type(&bytes), br#""aa":1,"metadata":{"name":"x"}}"#);
     }
 
     #[test]
     fn an_object_with_nothing_but_a_type_is_still_an_object() {
         let value = json!({"kind": "Pod", "apiVersion": "v1"});
-        assert_eq!(&encode(&value)[..], br#"{"apiVersion":"v1","kind":"Pod"}"#);
+        assert_eq!(&encode(&value)[..], br#"{"kind":"Pod","apiVersion":"v1"}"#);
+        let value = json!({"kind": "Toy", "apiVersion": "shop.example.com/v1"});
+        assert_eq!(&encode(&value)[..], br#"{"apiVersion":"shop.example.com/v1","kind":"Toy"}"#);
     }
 }

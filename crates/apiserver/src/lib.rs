@@ -16,6 +16,7 @@ pub mod bootstrap_rbac;
 pub mod bootstrap_tokens;
 pub mod certs;
 mod client;
+mod components;
 mod connect;
 mod crd;
 mod discovery;

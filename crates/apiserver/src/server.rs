@@ -18,6 +18,7 @@ use crate::authz;
 use crate::bootstrap;
 use crate::certs::CertifiedKey;
 use crate::client::Client;
+use crate::components;
 use crate::identity::{Given, Identity, IdentityError};
 use crate::impersonation::Memory;
 use crate::kubelet::Kubelet;
@@ -325,6 +326,11 @@ impl Server {
     /// Makes tokens for secrets that hold one.
     pub fn token_issuer(&self) -> TokenIssuer {
         TokenIssuer(self.state.identity.signer.clone())
+    }
+
+    /// From now on ComponentStatuses say that the controllers and the scheduler are there. Whoever runs them calls it.
+    pub fn controllers_run(&self) {
+        components::running(&self.state);
     }
 
     /// The certificate authority that clients must trust, as PEM.

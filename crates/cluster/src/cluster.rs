@@ -106,6 +106,7 @@ impl Cluster {
             accounts::ready(&api).await.map_err(refused)?;
             // From here on an account that is missing is a mistake, and not nobody's task.
             server.require_service_accounts(true);
+            server.controllers_run();
         }
         if let Some(node) = options.instant_node {
             instant::start(&api, &runner, node).await.map_err(refused)?;
