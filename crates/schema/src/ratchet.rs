@@ -60,11 +60,6 @@ impl<'a> Pair<'a> {
     pub(crate) fn old_field(&self, key: &str) -> Option<Old<'a>> {
         self.old.field(key)
     }
-
-    /// The old elements of a list whose elements can be told apart.
-    pub(crate) fn old_elements(&self) -> Option<Elements<'a>> {
-        self.old.elements()
-    }
 }
 
 /// The elements of an old list, by key.

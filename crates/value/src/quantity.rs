@@ -12,9 +12,6 @@ pub enum ParseQuantityError {
     /// A number with something that looks like a suffix but is none.
     #[error("unable to parse quantity's suffix")]
     Suffix,
-    /// A suffix without a number.
-    #[error("unable to parse numeric part of quantity")]
-    Number,
     /// A number, but beyond ±2^63 of the largest unit.
     #[error("quantity is out of range")]
     Range,
@@ -172,10 +169,7 @@ impl FromStr for Quantity {
             return Err(ParseQuantityError::Format);
         }
         let (base, exponent, style) = suffix(unit).ok_or(ParseQuantityError::Suffix)?;
-        // A sign alone is zero.
-        if whole.is_empty() && fraction.is_empty() && !unsigned.is_empty() {
-            return Err(ParseQuantityError::Number);
-        }
+        // No digits at all are zero, as upstream has it.
         let digits: String = [whole, fraction].concat();
         let digits = digits.trim_start_matches('0');
         let scale = i32::try_from(fraction.len()).map_err(|_| ParseQuantityError::Range)?;

@@ -33,6 +33,8 @@ mod patch;
 #[cfg(test)]
 mod recorded;
 #[cfg(test)]
+mod rules;
+#[cfg(test)]
 mod scale;
 #[cfg(test)]
 mod support;

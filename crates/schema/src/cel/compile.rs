@@ -95,7 +95,12 @@ fn one(
     let program = match environments.get(is_optional, stored.has_rule(&rule.rule)).compile(&rule.rule) {
         Ok(program) => program,
         Err(issues) if issues.is_instantiation() => {
-            return refused(format!("program instantiation failed: {issues}"));
+            // It was understood, so what it uses is known.
+            let uses_old_self = names(&rule.rule, OLD_SELF);
+            return Compiled::Refused(Refused {
+                reason: format!("program instantiation failed: {issues}"),
+                uses_old_self,
+            });
         }
         Err(issues) => return refused(format!("compilation failed: {issues}")),
     };
@@ -123,6 +128,11 @@ fn one(
         field_path: path.and_then(|path| field_path::normalize(schema, path)),
         program,
     })
+}
+
+/// Whether an expression has this name in it.
+fn names(expression: &str, name: &str) -> bool {
+    expression.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == name)
 }
 
 /// How often a value of this type may occur at most in a request, if nothing bounds it.

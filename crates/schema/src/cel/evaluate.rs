@@ -182,11 +182,11 @@ impl Run<'_> {
         ratchet: Ratchet<'_>,
     ) {
         let (Some(child), Some(item_schema)) = (node.items.as_deref(), schema.items()) else { return };
+        // Where the past of the list can be told, it is the old list.
         let elements = old.and_then(|value| Old { value, schema }.elements());
-        let past = ratchet.current.and_then(Pair::old_elements);
         for (index, item) in items.iter().enumerate() {
             let old = elements.as_ref().and_then(|elements| elements.find(item));
-            let pair = past.as_ref().and_then(|past| past.find(item)).map(|old| Pair::new(item, old));
+            let pair = old.filter(|_| ratchet.current.is_some()).map(|old| Pair::new(item, old));
             let at = at.then(Step::Index(index));
             let old = old.map(|old| old.value);
             self.node(child, item_schema, at, item, old, ratchet.below(pair.as_ref()));

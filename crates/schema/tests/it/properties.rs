@@ -1,5 +1,6 @@
 //! What holds for every schema and every value.
 
+use pilothouse_schema::cel::{self, Findings, Rules};
 use pilothouse_schema::{Schema, default, prune, structural, validate};
 use pilothouse_value::Value;
 use pilothouse_value::field::Path;
@@ -22,6 +23,114 @@ fn documents() -> impl Strategy<Value = Value> {
                 .prop_map(|fields| Value::Object(fields.into_iter().collect())),
         ]
     })
+}
+
+/// Rules of pieces that sometimes make an expression.
+fn rules() -> impl Strategy<Value = Value> {
+    let pieces = proptest::sample::select(vec![
+        "self",
+        "oldSelf",
+        "self.a",
+        "self.b",
+        "oldSelf.a",
+        "x",
+        ".c",
+        "[0]",
+        "['a']",
+        ".?a",
+        " == ",
+        " != ",
+        " < ",
+        " + ",
+        " - ",
+        " * ",
+        " / ",
+        " && ",
+        " || ",
+        " in ",
+        " ? ",
+        " : ",
+        "1",
+        "-9223372036854775808",
+        "1.5",
+        "'a'",
+        "b'a'",
+        "null",
+        "true",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        ", ",
+        ": ",
+        "!",
+        ".all(x, ",
+        ".exists(x, ",
+        ".map(x, x)",
+        ".filter(x, true)",
+        ".size()",
+        "size(",
+        "has(self.a)",
+        "type(",
+        "int(",
+        "string(",
+        "duration('1s')",
+        "timestamp('2020-01-01T00:00:00Z')",
+        ".matches('a+')",
+        ".replace('', self)",
+        ".split('')",
+        ".join(",
+        ".sort()",
+        ".flatten()",
+        ".format([self])",
+        ".orValue(",
+        ".sum()",
+        ".max()",
+        "quantity(",
+        "cidr(",
+        "self.map(x, self.map(y, [x, y]))",
+        "lists.range(100000)",
+        "'aaaaaaaaaa'.replace('a', 'aaaaaaaaaa')",
+    ]);
+    let made = proptest::collection::vec(pieces, 1..10).prop_map(|pieces| pieces.concat());
+    let whole = proptest::sample::select(vec![
+        "self == oldSelf",
+        "self == self",
+        "has(self.a) && has(self.b)",
+        "self.a == oldSelf.a",
+        "self.all(x, x == self[0])",
+        "self.all(x, self.all(y, x == y))",
+        "self.exists(k, self[k] == k)",
+        "self > 3",
+        "self + self == self",
+        "self.size() > 1",
+        "self.map(x, [x, x]).size() == 2",
+        "type(self) == string",
+        "oldSelf.hasValue()",
+    ]);
+    let expression = prop_oneof![made, whole.prop_map(str::to_owned), "\\PC{0,12}"];
+    let rule = (
+        expression.clone(),
+        proptest::option::of(expression),
+        proptest::option::of(any::<bool>()),
+        any::<bool>(),
+    );
+    let rule = rule.prop_map(|(rule, message, optional, has_path)| {
+        let mut found = pilothouse_value::json!({"rule": rule});
+        if let Some(message) = message {
+            found.set(&["messageExpression"], message);
+        }
+        if let Some(optional) = optional {
+            found.set(&["optionalOldSelf"], optional);
+        }
+        if has_path {
+            found.set(&["fieldPath"], ".a['b']");
+        }
+        found
+    });
+    proptest::collection::vec(rule, 0..3).prop_map(Value::from)
 }
 
 /// Documents that look like `JSONSchemaProps`, right or wrong.
@@ -58,8 +167,9 @@ fn schemas() -> impl Strategy<Value = Value> {
             Just("mac")
         ]),
         proptest::option::of(prop_oneof![Just("set"), Just("map"), Just("atomic")]),
+        proptest::option::weighted(0.3, rules()),
     );
-    let leaf = keywords.prop_map(|(kind, flags, numbers, default, pattern, format, list_type)| {
+    let leaf = keywords.prop_map(|(kind, flags, numbers, default, pattern, format, list_type, rules)| {
         let mut schema = Value::Object(flags.into_iter().chain(numbers).collect());
         for (key, value) in [("type", kind), ("format", format), ("x-kubernetes-list-type", list_type)] {
             if let Some(value) = value {
@@ -71,6 +181,9 @@ fn schemas() -> impl Strategy<Value = Value> {
         }
         if let Some(pattern) = pattern {
             schema.set(&["pattern"], pattern);
+        }
+        if let Some(rules) = rules {
+            schema.set(&["x-kubernetes-validations"], rules);
         }
         schema
     });
@@ -118,6 +231,17 @@ proptest! {
         let mut again = defaulted.clone();
         default(&node, &mut again);
         prop_assert_eq!(again, defaulted);
+    }
+
+    #[test]
+    fn rules_never_panic_and_cost_no_more_than_they_may(schema in schemas(), value in documents(), old in documents()) {
+        let node = structural::parse_stored(&schema);
+        if let Some(rules) = Rules::compile(&node) {
+            let mut findings = Findings::default();
+            cel::evaluate(&node, &rules, &value, Some(&old), &mut findings);
+            prop_assert!(findings.cost <= 10_000_001, "{}", findings.cost);
+            cel::evaluate(&node, &rules, &value, None, &mut Findings::default());
+        }
     }
 
     #[test]
