@@ -1,7 +1,7 @@
 //! Types that a schema describes, by the rules with which kube-openapi's `schemaconv` makes types of published schemas.
 
 use super::{Atom, Deduced, Keys, List, MapType, Relationship, Scalar, Type, object_meta};
-use pilothouse_schema::{Additional, ListType, MapType as SchemaMapType, Schema, Type as Kind};
+use pilothouse_schema::{Additional, Child, ListType, MapType as SchemaMapType, Schema, Type as Kind};
 use pilothouse_value::Value;
 
 /// A schema in its place.
@@ -18,6 +18,8 @@ enum What<'s> {
         is_resource: bool,
         /// Whether the schema, or one that it is a part of, keeps fields that it does not declare.
         preserves: bool,
+        /// Whether it is the type of the items of a built-in list.
+        is_built_in_item: bool,
     },
 }
 
@@ -29,7 +31,20 @@ impl<'s> Node<'s> {
 
     fn new(schema: &'s Schema, is_resource: bool, preserves: bool) -> Self {
         let preserves = preserves || schema.preserves_unknown();
-        Self(What::Schema { schema, is_resource: is_resource || schema.is_embedded_resource(), preserves })
+        let is_resource = is_resource || schema.is_embedded_resource();
+        Self(What::Schema { schema, is_resource, preserves, is_built_in_item: false })
+    }
+
+    /// The type of the items of a list.
+    fn item(child: &'s Child, preserves: bool) -> Self {
+        let node = Self::new(child.get(), false, preserves);
+        match node.0 {
+            What::Schema { schema, is_resource, preserves, .. } => {
+                let is_built_in_item = child.name().is_some();
+                Self(What::Schema { schema, is_resource, preserves, is_built_in_item })
+            }
+            What::Deduced(_) => node,
+        }
     }
 
     fn deduced(deduced: Deduced) -> Self {
@@ -41,7 +56,7 @@ impl<'s> Type<'s> for Node<'s> {
     fn atom(self) -> Result<Atom<'s, Self>, String> {
         let (schema, is_resource, preserves) = match self.0 {
             What::Deduced(deduced) => return Ok(deduced.atom_of(Node::deduced)),
-            What::Schema { schema, is_resource, preserves } => (schema, is_resource, preserves),
+            What::Schema { schema, is_resource, preserves, .. } => (schema, is_resource, preserves),
         };
         let nothing = Atom { scalar: None, list: None, map: None };
         Ok(match schema.kind() {
@@ -58,7 +73,7 @@ impl<'s> Type<'s> for Node<'s> {
     }
 
     fn field(self, name: &str) -> Option<Self> {
-        let What::Schema { schema, is_resource, preserves } = self.0 else { return None };
+        let What::Schema { schema, is_resource, preserves, .. } = self.0 else { return None };
         if is_resource && let Some(common) = object_meta::common_field(name) {
             return Some(Node::new(common, false, false));
         }
@@ -70,7 +85,14 @@ impl<'s> Type<'s> for Node<'s> {
 
     fn default(self, name: &str) -> Option<&'s Value> {
         match self.0 {
-            What::Schema { schema, .. } => schema.property(name)?.default(),
+            What::Schema { schema, is_built_in_item, .. } => {
+                let property = schema.property(name)?;
+                let is_required = || schema.required().iter().any(|required| required == name);
+                property.default().or_else(|| {
+                    // What Go always writes is published with its zero value as the default.
+                    (is_built_in_item && is_required()).then(|| zero(property)).flatten()
+                })
+            }
             What::Deduced(_) => None,
         }
     }
@@ -80,6 +102,17 @@ impl<'s> Type<'s> for Node<'s> {
             What::Schema { schema, is_resource, .. } => is_resource || !schema.properties().is_empty(),
             What::Deduced(_) => false,
         }
+    }
+}
+
+/// The zero value of a scalar.
+fn zero(schema: &Schema) -> Option<&'static Value> {
+    static TEXT: Value = Value::String(String::new());
+    static NUMBER: Value = Value::Int(0);
+    match schema.kind()? {
+        Kind::String => Some(&TEXT),
+        Kind::Integer => Some(&NUMBER),
+        _ => None,
     }
 }
 
@@ -110,8 +143,8 @@ fn list(schema: &Schema, preserves: bool) -> List<'_, Node<'_>> {
         }
         ListType::Atomic => (Relationship::Atomic, Keys::Many(&[])),
     };
-    let items = match schema.items() {
-        Some(items) => Node::new(items, false, preserves),
+    let items = match &schema.items {
+        Some(items) => Node::item(items, preserves),
         None => Node::deduced(Deduced::Atomic),
     };
     List { relationship, keys, items: Some(items) }
