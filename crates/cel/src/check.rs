@@ -293,7 +293,7 @@ impl Checker<'_> {
                 }
             },
             Type::Host(host) if !host.is_opaque => {
-                self.report(id, format!("undefined field '{field}'"));
+                self.report(id, format!("unexpected failed resolution of '{}'", host.name));
                 Type::Error
             }
             Type::Param(_) => {

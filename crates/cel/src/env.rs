@@ -86,7 +86,12 @@ impl Env {
 
     /// The type of this name, known to all or declared by a variable.
     pub(crate) fn type_named(&self, name: &str) -> Option<Type> {
-        known_type(name).or_else(|| self.variables.iter().find_map(|(_, decl)| object_named(decl, name)))
+        known_type(name).or_else(|| match name {
+            // Where types are declared, these short names are known too, though they have no value.
+            "timestamp" if !self.variables.is_empty() => Some(Type::Timestamp),
+            "duration" if !self.variables.is_empty() => Some(Type::Duration),
+            name => self.variables.iter().find_map(|(_, decl)| object_named(decl, name)),
+        })
     }
 }
 

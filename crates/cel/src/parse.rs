@@ -11,7 +11,7 @@ mod unescape;
 use crate::ast::{Ast, Expr, Id};
 use crate::error::Issues;
 use errors::{Recovery, Stop};
-use lexer::Token;
+use lexer::{Token, Tokens};
 
 /// Longest expression, in code points.
 const MAX_CODE_POINTS: usize = 100_000;
@@ -31,15 +31,17 @@ pub(crate) fn parse(source: &str) -> Result<Ast, Issues> {
             return Err(issues);
         }
     }
-    let tokens = lexer::tokens(source, &mut issues);
+    let Tokens { tokens, hidden } = lexer::tokens(source, &mut issues);
     let mut parser = Parser {
         source,
         tokens,
+        hidden,
         at: 0,
         issues,
         offsets: Vec::new(),
         depths: [0; grammar::RULES],
         recovery: Recovery::default(),
+        partial: None,
     };
     let root = parser.start();
     let Parser { issues, offsets, .. } = parser;
@@ -58,12 +60,15 @@ struct Parsed {
 struct Parser<'s> {
     source: &'s str,
     tokens: Vec<Token>,
+    hidden: Vec<(u32, u32)>,
     at: usize,
     issues: Issues,
     offsets: Vec<u32>,
     /// How many rules of each kind are open.
     depths: [u32; grammar::RULES],
     recovery: Recovery,
+    /// What was read of a rule that failed, if that is of use.
+    partial: Option<Parsed>,
 }
 
 impl Parser<'_> {

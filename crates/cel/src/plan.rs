@@ -151,7 +151,8 @@ impl<'c> Planner<'c> {
     fn ident(&self, expr: &Expr, name: &str) -> Result<Node, EvalError> {
         if let Some(Some(Reference::Type(ty))) = self.checked.references.get(expr.id as usize) {
             // Messages of protobuf are known by name and have no value.
-            if name.starts_with("google.protobuf.") && !matches!(&**ty, TIMESTAMP | DURATION) {
+            let is_message = name.starts_with("google.protobuf.") && !matches!(&**ty, TIMESTAMP | DURATION);
+            if is_message || matches!(name, "timestamp" | "duration") {
                 return Err(EvalError::new(format!("reference to undefined type: {name}")));
             }
             return Ok(Node::Const(Val::Type(TypeVal(ty.clone()))));

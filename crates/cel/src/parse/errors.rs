@@ -192,11 +192,14 @@ impl Parser<'_> {
         let mut text = String::new();
         let mut end = tokens.first().map_or(0, |first| first.start);
         for token in tokens {
-            let gap = self.source.get(end as usize..token.start as usize).unwrap_or_default();
+            let gap = self.hidden.partition_point(|(start, _)| *start < end);
+            let hidden = self.hidden.iter().skip(gap).take_while(|(start, _)| *start < token.start);
+            for (start, end) in hidden {
+                text.push_str(self.source.get(*start as usize..*end as usize).unwrap_or_default());
+            }
             if token.kind == Kind::End {
                 break;
             }
-            text.extend(gap.chars().filter(|c| c.is_ascii_whitespace()));
             text.push_str(self.text(*token));
             end = token.end;
         }

@@ -65,6 +65,9 @@ const MEMBERS: Kinds = Kinds::of(&[Kind::Dot, Kind::LBracket]);
 
 type Rule = Result<Parsed, Stop>;
 
+/// The number of a call, its arguments, their depth, and how the closing parenthesis was read.
+type Arguments = (ast::Id, Vec<Expr>, u32, Result<Token, Stop>);
+
 /// One level more than this.
 fn deeper(depth: u32) -> Result<u32, Stop> {
     if depth >= MAX_DEPTH { Err(Stop::Internal("max recursion depth exceeded")) } else { Ok(depth + 1) }
@@ -72,8 +75,24 @@ fn deeper(depth: u32) -> Result<u32, Stop> {
 
 impl Parser<'_> {
     fn unspecified(&mut self, offset: u32) -> Parsed {
+        if let Some(partial) = self.partial.take() {
+            return partial;
+        }
         let id = self.id(offset);
         Parsed { expr: Expr { id, kind: Node::Unspecified }, depth: 0 }
+    }
+
+    /// What is read of a rule although its end is missing; its macros have something to say all the same.
+    fn keep<T>(
+        &mut self,
+        end: Result<T, Stop>,
+        partial: impl FnOnce(&mut Self) -> Parsed,
+    ) -> Result<T, Stop> {
+        if matches!(end, Err(Stop::Mismatch(_) | Stop::NoViable(..))) {
+            let partial = partial(self);
+            self.partial = Some(partial);
+        }
+        end
     }
 
     pub(super) fn start_rule(&mut self) -> Rule {
@@ -99,7 +118,13 @@ impl Parser<'_> {
         let op = self.expect(Kind::Question, Follow::must(EXPRS))?;
         let id = self.id(op.start);
         let truthy = self.or(Follow::must(COLON))?;
-        self.expect(Kind::Colon, Follow::must(EXPRS))?;
+        if let Err(stop) = self.expect(Kind::Colon, Follow::must(EXPRS)) {
+            return self.keep(Err(stop), |parser| {
+                let falsy = parser.unspecified(op.start).expr;
+                let args = vec![condition.expr, truthy.expr, falsy];
+                Parsed { expr: parser.global_call(id, operators::CONDITIONAL, args), depth: 0 }
+            });
+        }
         let falsy = self.expr(Follow::may(Kinds::NONE))?;
         let depth = deeper(condition.depth.max(truthy.depth).max(falsy.depth))?;
         let args = vec![condition.expr, truthy.expr, falsy.expr];
@@ -264,10 +289,11 @@ impl Parser<'_> {
         let id = self.id(op.start);
         let is_optional = self.question(EXPRS)?;
         let index = self.expr(Follow::must(Kinds::of(&[Kind::RBracket])))?;
-        self.expect(Kind::RBracket, Follow::may(MEMBERS))?;
+        let end = self.expect(Kind::RBracket, Follow::may(MEMBERS));
         let function = if is_optional { operators::OPT_INDEX } else { operators::INDEX };
         let expr = self.global_call(id, function, vec![operand.expr, index.expr]);
-        Ok(Parsed { expr, depth: deeper(index.depth)? })
+        let parsed = Parsed { expr, depth: deeper(index.depth)? };
+        self.or_keep(end, parsed)
     }
 
     /// `?` if there is one; after it one of these follows.
@@ -283,16 +309,18 @@ impl Parser<'_> {
     fn select_or_call(&mut self, operand: Parsed) -> Rule {
         let next = self.token(1).kind;
         if !matches!(next, Kind::Question | Kind::Ident | Kind::EscapedIdent) {
-            return Err(Stop::NoViable(self.at, self.at + 1));
+            let stop = Err(Stop::NoViable(self.at, self.at + 1));
+            return self.keep(stop, |_| operand);
         }
         let dot = self.consume();
         self.recovery_match();
         if next == Kind::Ident && self.token(1).kind == Kind::LParen {
             let name = self.consume();
             let name: Box<str> = self.text(name).into();
-            let (id, args, depth) = self.arguments()?;
+            let (id, args, depth, end) = self.arguments()?;
             let expr = self.member_call(id, &name, operand.expr, args);
-            return Ok(Parsed { expr, depth: deeper(depth)? });
+            let parsed = Parsed { expr, depth: deeper(depth)? };
+            return self.or_keep(end, parsed);
         }
         let is_optional = self.question(IDENTS)?;
         let start = self.token(0).start;
@@ -326,8 +354,16 @@ impl Parser<'_> {
         self.within(ESCAPE_IDENT, Follow::may(Kinds::NONE), body, |_, _| None)
     }
 
-    /// `(args)`: the number of the call, the arguments, and their depth.
-    fn arguments(&mut self) -> Result<(ast::Id, Vec<Expr>, u32), Stop> {
+    /// What was read, or what is wrong with its end.
+    fn or_keep<T>(&mut self, end: Result<T, Stop>, parsed: Parsed) -> Rule {
+        match end {
+            Ok(_) => Ok(parsed),
+            Err(stop) => self.keep(Err(stop), |_| parsed),
+        }
+    }
+
+    /// `(args)`: the number of the call, the arguments, their depth, and whether the end is there.
+    fn arguments(&mut self) -> Result<Arguments, Stop> {
         const CLOSE: Kinds = Kinds::of(&[Kind::RParen]);
         let open = self.expect(Kind::LParen, Follow::must(EXPRS.and(CLOSE)))?;
         let id = self.id(open.start);
@@ -337,8 +373,8 @@ impl Parser<'_> {
         } else {
             (Vec::new(), 0)
         };
-        self.expect(Kind::RParen, Follow::may(MEMBERS))?;
-        Ok((id, args, depth))
+        let end = self.expect(Kind::RParen, Follow::may(MEMBERS));
+        Ok((id, args, depth, end))
     }
 
     fn expr_list(&mut self) -> Result<(Vec<Expr>, u32), Stop> {
@@ -364,8 +400,8 @@ impl Parser<'_> {
                 self.recovery_match();
                 self.consume();
                 let inner = self.expr(Follow::must(Kinds::of(&[Kind::RParen])))?;
-                self.expect(Kind::RParen, Follow::may(Kinds::NONE))?;
-                Ok(inner)
+                let end = self.expect(Kind::RParen, Follow::may(Kinds::NONE));
+                self.or_keep(end, inner)
             }
             Kind::LBracket => self.list(),
             Kind::LBrace => self.map(),
@@ -406,13 +442,15 @@ impl Parser<'_> {
         let full: Box<str> = format!("{dot}{text}").into();
         if RESERVED.contains(&text) {
             let message = format!("reserved identifier: {text}");
-            let after = if self.kind() == Kind::LParen { self.arguments()?.2 } else { 0 };
             self.issues.report(Some(start.start), message);
-            return Ok(Parsed { depth: after, ..self.unspecified(start.start) });
+            let end = if self.kind() == Kind::LParen { self.arguments()?.3.map(|_| ()) } else { Ok(()) };
+            let parsed = self.unspecified(start.start);
+            return self.or_keep(end, parsed);
         }
         if self.kind() == Kind::LParen {
-            let (id, args, depth) = self.arguments()?;
-            return Ok(Parsed { expr: self.global_call(id, &full, args), depth });
+            let (id, args, depth, end) = self.arguments()?;
+            let parsed = Parsed { expr: self.global_call(id, &full, args), depth };
+            return self.or_keep(end, parsed);
         }
         let id = self.id(name.start);
         Ok(Parsed { expr: Expr { id, kind: Node::Ident(full) }, depth: 0 })

@@ -135,13 +135,25 @@ pub(super) struct Token {
     pub(super) end: u32,
 }
 
-/// Reads all tokens. The last one is [`Kind::End`].
-pub(super) fn tokens(source: &str, issues: &mut Issues) -> Vec<Token> {
+/// What a source consists of.
+pub(super) struct Tokens {
+    /// The last one is [`Kind::End`].
+    pub(super) tokens: Vec<Token>,
+    /// White space and comments, by the bytes they take.
+    pub(super) hidden: Vec<(u32, u32)>,
+}
+
+/// Reads all tokens.
+pub(super) fn tokens(source: &str, issues: &mut Issues) -> Tokens {
     let mut tokens = Vec::with_capacity(source.len() / 3 + 1);
+    let mut hidden = Vec::new();
     let mut at = 0;
     while let Some(rest) = source.get(at..).filter(|rest| !rest.is_empty()) {
         match lex(rest) {
-            Lexed::Skip(length) => at += length,
+            Lexed::Skip(length) => {
+                hidden.push((position(at), position(at + length)));
+                at += length;
+            }
             Lexed::Token(kind, length) => {
                 tokens.push(Token { kind, start: position(at), end: position(at + length) });
                 at += length;
@@ -160,7 +172,7 @@ pub(super) fn tokens(source: &str, issues: &mut Issues) -> Vec<Token> {
         }
     }
     tokens.push(Token { kind: Kind::End, start: position(source.len()), end: position(source.len()) });
-    tokens
+    Tokens { tokens, hidden }
 }
 
 fn position(at: usize) -> u32 {
