@@ -19,6 +19,7 @@ use crate::bootstrap;
 use crate::certs::CertifiedKey;
 use crate::client::Client;
 use crate::components;
+use crate::elsewhere::ObjectsElsewhere;
 use crate::identity::{Given, Identity, IdentityError};
 use crate::impersonation::Memory;
 use crate::kubelet::Kubelet;
@@ -239,6 +240,7 @@ impl Builder {
             authorization: self.authorization,
             service_accounts: AtomicBool::new(self.service_accounts),
             kubelet: RwLock::new(None),
+            elsewhere: RwLock::new(None),
             hooks: Hooks::new(credentials),
             webhooks: Configurations::new(),
             service_resolver: RwLock::new(None),
@@ -310,6 +312,11 @@ impl Server {
     /// Registers who runs pods: logs, exec, attach and port-forward are asked of it.
     pub fn set_kubelet(&self, kubelet: Arc<dyn Kubelet>) {
         *self.state.kubelet.write() = Some(kubelet);
+    }
+
+    /// Registers where objects are looked for that a read of one object does not find in the store; what is found is kept.
+    pub fn set_objects_elsewhere(&self, elsewhere: Arc<dyn ObjectsElsewhere>) {
+        *self.state.elsewhere.write() = Some(elsewhere);
     }
 
     /// Registers who says where the Services that webhook configurations name are reached. Without one, or where it does not

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::admission::Chain;
 use crate::admission::webhook::Configurations;
 use crate::allocate::Allocations;
+use crate::elsewhere::ObjectsElsewhere;
 use crate::identity::Identity;
 use crate::impersonation::Memory;
 use crate::kubelet::Kubelet;
@@ -53,6 +54,8 @@ pub(crate) struct State {
     /// Where the server listens first; none while it does not.
     pub(crate) address: OnceLock<SocketAddr>,
     pub(crate) kubelet: RwLock<Option<Arc<dyn Kubelet>>>,
+    /// Where objects are looked for that a read does not find.
+    pub(crate) elsewhere: RwLock<Option<Arc<dyn ObjectsElsewhere>>>,
     /// The places that webhooks are served at, with their open connections.
     pub(crate) hooks: Hooks,
     /// The webhooks that are asked when objects are written.

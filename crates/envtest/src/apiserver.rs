@@ -1,6 +1,7 @@
 //! `kube-apiserver`: what its flags say becomes an API server, which runs until it is told to end.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 use pilothouse_apiserver::authenticator::read_token_file;
 use pilothouse_apiserver::tokens::TokenOptions;
@@ -21,6 +22,9 @@ pub(crate) async fn run(flags: &Parsed) -> Result<(), Error> {
     let server = builder
         .start()
         .map_err(|e| Error::machine("starting the server", e, "is what etcd keeps from another version?"))?;
+    if let Some(etcd) = keeping::written_by_others(flags).await? {
+        server.set_objects_elsewhere(Arc::new(etcd));
+    }
     let listening = server.listen(address).await.map_err(|e| {
         Error::machine("opening the socket", e, "--secure-port and --bind-address name another")
     })?;

@@ -1,12 +1,13 @@
 //! Where kube-apiserver keeps its objects: a journal for each `--etcd-prefix` in the folder of the etcd of
 //! `--etcd-servers`, so that a kube-apiserver that is started again finds what another one has written.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pilothouse_store::{Config, Store};
 use tokio::time::Instant;
 
+use crate::etcd_rpc::Etcd;
 use crate::flags::Parsed;
 use crate::{Error, etcd_client};
 
@@ -22,7 +23,7 @@ const PREFIX: &str = "/registry";
 pub(crate) async fn store(flags: &Parsed) -> Result<Store, Error> {
     let servers = flags.list("etcd-servers");
     let Some(server) = servers.first() else { return Ok(Store::memory(Config::default())) };
-    let Some(folder) = etcd_client::data_dir(server).await? else {
+    let Some(folder) = folder(server).await? else {
         tracing::warn!(server, "this etcd is not pilothouse's: objects live as long as this kube-apiserver");
         return Ok(Store::memory(Config::default()));
     };
@@ -40,6 +41,24 @@ pub(crate) async fn store(flags: &Parsed) -> Result<Store, Error> {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+}
+
+/// The folder for objects: that of our etcd, or of the socket of another one, which ends with it.
+async fn folder(server: &str) -> Result<Option<PathBuf>, Error> {
+    let own = etcd_client::data_dir(server).await?;
+    let beside = || server.strip_prefix("unix://").and_then(|socket| Path::new(socket).parent());
+    Ok(own.or_else(|| beside().map(Path::to_owned)))
+}
+
+/// What others have written into an etcd that is not ours.
+///
+/// # Errors
+/// If nobody answers for `--etcd-servers`.
+pub(crate) async fn written_by_others(flags: &Parsed) -> Result<Option<Etcd>, Error> {
+    let servers = flags.list("etcd-servers");
+    let Some(server) = servers.first() else { return Ok(None) };
+    let ours = etcd_client::data_dir(server).await?.is_some();
+    Ok((!ours).then(|| Etcd::new(server, flags.last("etcd-prefix").unwrap_or(PREFIX))))
 }
 
 /// The name of a prefix's journal. Slashes at its ends make no difference, as upstream.

@@ -8,6 +8,7 @@ mod apiserver;
 pub mod assets;
 mod etcd;
 mod etcd_client;
+mod etcd_rpc;
 mod flags;
 mod keeping;
 mod serving;

@@ -7,7 +7,7 @@ use pilothouse_value::Status;
 
 use crate::document::Document;
 use crate::state::{Context, State, Target};
-use crate::{present, verbs};
+use crate::{elsewhere, present, verbs};
 
 /// How long a read waits for a version that is not there yet.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -30,7 +30,10 @@ pub(crate) async fn get(
     if let Some(version) = version {
         reach(state, version).await?;
     }
-    let stored = verbs::stored(state, target)?;
+    let stored = match verbs::stored(state, target) {
+        Ok(stored) => stored,
+        Err(_not_found) => elsewhere::adopt(context, target).await?,
+    };
     present::present(state, &target.resource, &stored)
         .await
         .map_err(|status| present::unreadable(target, &stored, &status))
