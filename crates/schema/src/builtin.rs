@@ -9,6 +9,7 @@ mod decode;
 mod defaults;
 mod descriptions;
 mod go;
+mod go_json;
 mod nodes;
 mod prepare;
 mod resources;

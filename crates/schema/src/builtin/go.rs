@@ -192,6 +192,22 @@ fn escape_html(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
+/// Checks that a text is JSON.
+///
+/// # Errors
+/// Go's words for the first fault.
+pub(crate) fn check_json(text: &str) -> Result<(), String> {
+    super::go_json::check(text)
+}
+
+/// Checks that a text is a JSON object.
+///
+/// # Errors
+/// Go's words for the first fault.
+pub(crate) fn check_json_object(text: &str) -> Result<(), String> {
+    super::go_json::check_object(text)
+}
+
 /// How many unchanged lines are shown around a change.
 const CONTEXT: usize = 3;
 

@@ -2,22 +2,28 @@
 //! (upstream: pkg/apis/*/validation). The ones that users meet are here, with upstream's texts; the metadata that
 //! all objects have is not, because it follows the same rules for custom resources.
 
+mod addresses;
 mod autoscaler;
 mod certificates;
 mod containers;
+mod control;
 mod core;
 mod environment;
+mod events;
 mod jobs;
 mod mounts;
 mod network;
+mod nodes;
 mod other;
 mod pod;
 mod pod_update;
 mod probes;
+mod quotas;
 mod resources;
 mod schedule;
 mod scheduling;
 mod security;
+mod services;
 mod sources;
 mod status;
 mod storage;
@@ -42,12 +48,33 @@ pub fn validate(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<Error> {
     match (gvk.group.as_str(), gvk.kind.as_str()) {
         ("", "Pod") => pod::pod(&at, old, errors_ref),
         ("", "PodTemplate") => pod::template(&at.child("template"), errors_ref),
-        ("", "Service") => core::service(&at, old, errors_ref),
+        ("", "Service") => services::service(&at, old, errors_ref),
         ("", "Secret") => core::secret(&at, old, errors_ref),
         ("", "ConfigMap") => core::config_map(&at, old, errors_ref),
         ("", "PersistentVolumeClaim") => storage::claim(&at, old, errors_ref),
         ("", "PersistentVolume") => storage::volume(&at, old, errors_ref),
-        ("", "Event") => core::event(&at, errors_ref),
+        ("", "Event") => events::event(&at, false, old, errors_ref),
+        ("events.k8s.io", "Event") => events::event(&at, true, old, errors_ref),
+        ("", "Endpoints") => addresses::endpoints(&at, errors_ref),
+        ("discovery.k8s.io", "EndpointSlice") => addresses::slice(&at, old, errors_ref),
+        ("", "Node") => nodes::node(&at, old, errors_ref),
+        ("", "Namespace") => core::namespace(&at, errors_ref),
+        ("", "LimitRange") => quotas::limit_range(&at, errors_ref),
+        ("", "ResourceQuota") => quotas::quota(&at, old, errors_ref),
+        ("networking.k8s.io", "IngressClass") => network::ingress_class(&at, old, errors_ref),
+        ("networking.k8s.io", "IPAddress") => network::ip_address(&at, old, errors_ref),
+        ("networking.k8s.io", "ServiceCIDR") => network::service_cidr(&at, old, errors_ref),
+        ("flowcontrol.apiserver.k8s.io", "FlowSchema") => control::flow_schema(&at, errors_ref),
+        ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration") => control::priority_level(&at, errors_ref),
+        ("apiregistration.k8s.io", "APIService") => control::api_service(&at, errors_ref),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => control::admission_policy(&at, errors_ref),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => {
+            control::policy_binding(&at, errors_ref);
+        }
+        ("resource.k8s.io", "DeviceClass") => control::device_class(&at, errors_ref),
+        ("resource.k8s.io", "ResourceClaim") => control::resource_claim(&at, false, old, errors_ref),
+        ("resource.k8s.io", "ResourceClaimTemplate") => control::resource_claim(&at, true, old, errors_ref),
+        ("resource.k8s.io", "ResourceSlice") => control::resource_slice(&at, old, errors_ref),
         ("", "ReplicationController") => workloads::replication_controller(&at, errors_ref),
         ("apps", "Deployment") => workloads::deployment(&at, old, errors_ref),
         ("apps", "ReplicaSet") => workloads::replica_set(&at, old, errors_ref),
@@ -61,7 +88,7 @@ pub fn validate(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<Error> {
         ("rbac.authorization.k8s.io", "ClusterRole") => other::role(&at, false, errors_ref),
         ("rbac.authorization.k8s.io", "RoleBinding") => other::binding(&at, old, true, errors_ref),
         ("rbac.authorization.k8s.io", "ClusterRoleBinding") => other::binding(&at, old, false, errors_ref),
-        ("networking.k8s.io", "Ingress") => network::ingress(&at, errors_ref),
+        ("networking.k8s.io", "Ingress") => network::ingress(&at, old, errors_ref),
         ("networking.k8s.io", "NetworkPolicy") => network::policy(&at, errors_ref),
         ("coordination.k8s.io", "Lease") => other::lease(&at, errors_ref),
         ("storage.k8s.io", "StorageClass") => storage::class(&at, old, errors_ref),
@@ -96,6 +123,7 @@ pub fn validate_subresource(gvk: &Gvk, subresource: &str, object: &Value, old: &
         ("certificates.k8s.io", "CertificateSigningRequest", "approval") => {
             certificates::status(&at, old, true, errors_ref);
         }
+        ("", "Namespace", "finalize") => core::finalize(&at, errors_ref),
         (_, _, "status") => status::validate(gvk, &at, old, errors_ref),
         _ => {}
     }

@@ -1,111 +1,16 @@
-//! Services, secrets, config maps, events.
-
-use std::collections::BTreeSet;
-use std::net::IpAddr;
+//! Secrets, config maps, namespaces.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pilothouse_value::field::{Error, Path};
 use pilothouse_value::{Value, names};
 
-use super::{At, Errors, IMMUTABLE, labels, port, port_number};
+use super::super::go;
+use super::{At, Errors, IMMUTABLE};
 
 /// Most bytes that the values of a secret or a config map may have in all.
 const DATA_LIMIT: usize = 1024 * 1024;
 const FROZEN: &str = "field is immutable when `immutable` is set";
-
-pub(super) fn service(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
-    let spec = at.child("spec");
-    let kind = spec.text("type");
-    let headless = spec.value.items_at(&["clusterIPs"]).first().and_then(Value::as_str) == Some("None")
-        || spec.text("clusterIP") == "None";
-    let ports = spec.items("ports");
-    if ports.is_empty() && !headless && kind != "ExternalName" {
-        errors.required(&spec.path.child("ports"), "");
-    }
-    match kind {
-        "LoadBalancer" | "NodePort" if headless => {
-            let path = spec.path.child("clusterIPs").index(0);
-            errors.invalid(&path, "None", format!("may not be set to 'None' for {kind} services"));
-        }
-        "ExternalName" => {
-            let name = spec.text("externalName").trim_end_matches('.');
-            let path = spec.path.child("externalName");
-            match name {
-                "" => errors.required(&path, ""),
-                _ => errors.complaints(&path, name, names::dns1123_subdomain(name)),
-            }
-            if !spec.items("clusterIPs").is_empty() {
-                errors.forbidden(&spec.path.child("clusterIPs"), "may not be set for ExternalName services");
-            }
-        }
-        _ => {}
-    }
-    service_ports(&ports, kind, errors);
-    labels(&spec, "selector", errors);
-    errors.one_of(&spec, "sessionAffinity", &["ClientIP", "None"], true);
-    for ip in spec.items("externalIPs") {
-        let text = ip.value.as_str().unwrap_or_default();
-        if text.parse::<IpAddr>().is_err() {
-            errors.invalid(&ip.path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
-        }
-    }
-    errors.one_of(&spec, "type", &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"], true);
-    if spec.find("allocateLoadBalancerNodePorts").is_some() && kind != "LoadBalancer" {
-        let path = spec.path.child("allocateLoadBalancerNodePorts");
-        errors.forbidden(&path, "may only be used when `type` is 'LoadBalancer'");
-    }
-    if let Some(old) = old.and_then(|old| old.get("spec")) {
-        cluster_ips_unchanged(&spec, old, errors);
-    }
-}
-
-fn service_ports(ports: &[At<'_>], kind: &str, errors: &mut Errors) {
-    let (mut seen_names, mut seen, mut seen_node) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    for one in ports {
-        let (name, protocol) = (one.text("name"), one.text("protocol"));
-        if name.is_empty() {
-            if ports.len() > 1 {
-                errors.required(&one.path.child("name"), "");
-            }
-        } else {
-            errors.complaints(&one.path.child("name"), name, names::dns1123_label(name));
-            if !seen_names.insert(name) {
-                errors.0.push(Error::duplicate(&one.path.child("name"), name));
-            }
-        }
-        let number = one.int("port").unwrap_or_default();
-        port_number(&one.path.child("port"), number, errors);
-        errors.one_of(one, "protocol", &["SCTP", "TCP", "UDP"], true);
-        port(&one.path.child("targetPort"), one.child("targetPort").value, errors);
-        let node = one.int("nodePort").unwrap_or_default();
-        if node != 0 && kind == "ClusterIP" {
-            errors.forbidden(&one.path.child("nodePort"), "may not be used when `type` is 'ClusterIP'");
-        }
-        if node != 0 && !seen_node.insert((protocol, node)) {
-            errors.0.push(Error::duplicate(&one.path.child("nodePort"), node));
-        }
-        if !seen.insert((protocol, number)) {
-            errors.0.push(Error::duplicate(&one.path, one.value.clone()));
-        }
-    }
-}
-
-fn cluster_ips_unchanged(spec: &At<'_>, old: &Value, errors: &mut Errors) {
-    let is_external = |value: &Value| value.str_at(&["type"]) == Some("ExternalName");
-    if is_external(spec.value) || is_external(old) {
-        return;
-    }
-    let (new_ips, old_ips) = (spec.value.items_at(&["clusterIPs"]), old.items_at(&["clusterIPs"]));
-    let path = spec.path.child("clusterIPs");
-    let shown = || Value::Array(new_ips.to_vec());
-    if new_ips.is_empty() && !old_ips.is_empty() {
-        errors.invalid(&path.index(0), Value::Array(Vec::new()), "primary clusterIP can not be unset");
-    }
-    for (at, _) in new_ips.iter().zip(old_ips).enumerate().filter(|(_, (new, old))| new != old) {
-        errors.invalid(&path.index(at), shown(), "may not change once set");
-    }
-}
 
 pub(super) fn secret(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     if let Some(old) = old {
@@ -137,7 +42,9 @@ pub(super) fn secret(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
         "kubernetes.io/dockercfg" => docker_config(at, ".dockercfg", errors),
         "kubernetes.io/dockerconfigjson" => docker_config(at, ".dockerconfigjson", errors),
         "kubernetes.io/basic-auth" if !has("username") && !has("password") => need(&["username", "password"]),
-        "kubernetes.io/ssh-auth" => need(&["ssh-privatekey"]),
+        "kubernetes.io/ssh-auth" if at.child("data").text("ssh-privatekey").is_empty() => {
+            errors.required(&data.key("ssh-privatekey"), "");
+        }
         "kubernetes.io/tls" => need(&["tls.crt", "tls.key"]),
         _ => {}
     }
@@ -148,11 +55,9 @@ fn docker_config(at: &At<'_>, key: &str, errors: &mut Errors) {
     match at.child("data").value.get(key).and_then(Value::as_str) {
         None => errors.required(&path, ""),
         Some(text) => {
-            let parsed = STANDARD.decode(text).ok().map(|bytes| pilothouse_value::parse::json(&bytes));
-            match parsed {
-                Some(Ok(parsed)) if parsed.value.as_object().is_some() => {}
-                Some(Err(why)) => errors.invalid(&path, REDACTED, why.to_string()),
-                _ => errors.invalid(&path, REDACTED, "not a JSON object"),
+            let bytes = STANDARD.decode(text).unwrap_or_default();
+            if let Err(why) = go::check_json_object(&String::from_utf8_lossy(&bytes)) {
+                errors.invalid(&path, REDACTED, why);
             }
         }
     }
@@ -197,13 +102,28 @@ pub(super) fn config_map(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) 
     }
 }
 
-pub(super) fn event(at: &At<'_>, errors: &mut Errors) {
-    let involved = at.child("involvedObject");
-    let (namespace, of) = (at.child("metadata").text("namespace"), involved.text("namespace"));
-    // Events on objects without a namespace stand in the namespace `default`.
-    let fits =
-        if of.is_empty() { matches!(namespace, "" | "default" | "kube-system") } else { of == namespace };
-    if !fits {
-        errors.invalid(&involved.path.child("namespace"), of, "does not match event.namespace");
+
+/// What the finalizers of a namespace's spec may be called, and the levels of security that its labels may ask for.
+pub(super) fn namespace(at: &At<'_>, errors: &mut Errors) {
+    let path = at.path.child("spec").child("finalizers");
+    for finalizer in at.child("spec").items("finalizers") {
+        finalizer_name(&path, finalizer.value.as_str().unwrap_or_default(), errors);
+    }
+}
+
+fn finalizer_name(path: &Path, name: &str, errors: &mut Errors) {
+    let complaints = names::qualified_name(name);
+    let good = complaints.is_empty();
+    errors.complaints(path, name, complaints);
+    if good && !name.contains('/') && name != "kubernetes" {
+        let detail = "name is neither a standard finalizer name nor is it fully qualified";
+        errors.invalid(path, name, detail);
+    }
+}
+
+/// What `finalize` may leave of a namespace's finalizers.
+pub(super) fn finalize(at: &At<'_>, errors: &mut Errors) {
+    for finalizer in at.child("spec").items("finalizers") {
+        finalizer_name(&finalizer.path, finalizer.value.as_str().unwrap_or_default(), errors);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use pilothouse_value::field::Error;
+use pilothouse_value::field::{Error, Path};
 use pilothouse_value::selector::LabelSelector;
 use pilothouse_value::{Value, json, names};
 
@@ -224,27 +224,28 @@ fn many_indexes(spec: &At<'_>, errors: &mut Errors) {
     }
 }
 
-/// `DOMAIN/PATH`.
 fn domain_prefixed(at: &At<'_>, errors: &mut Errors) {
     let text = at.value.as_str().unwrap_or_default();
-    let Some((domain, path)) =
-        text.split_once('/').filter(|(domain, path)| !domain.is_empty() && !path.is_empty())
-    else {
-        if text.is_empty() {
-            return errors.required(&at.path, "");
-        }
-        return errors.invalid(&at.path, text, "must be a domain-prefixed path (such as \"acme.io/foo\")");
-    };
-    for complaint in names::dns1123_subdomain(domain) {
-        errors.invalid(&at.path, domain, complaint);
-    }
+    domain_prefixed_path(&at.path, text, errors);
     if text.len() > 63 {
         errors.0.push(Error::too_long(&at.path, 63));
     }
+}
+
+/// `DOMAIN/PATH`: the names of controllers.
+pub(super) fn domain_prefixed_path(at: &Path, text: &str, errors: &mut Errors) {
+    if text.is_empty() {
+        return errors.required(at, "");
+    }
+    let parts = text.split_once('/').filter(|(domain, path)| !domain.is_empty() && !path.is_empty());
+    let Some((domain, path)) = parts else {
+        return errors.invalid(at, text, "must be a domain-prefixed path (such as \"acme.io/foo\")");
+    };
+    errors.complaints(at, domain, names::dns1123_subdomain(domain));
     let good = |c: char| c.is_ascii_alphanumeric() || "/%-._~!$&'()*+,;=:".contains(c);
     if !path.chars().all(good) {
         let detail = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')";
-        errors.invalid(&at.path, path, detail);
+        errors.invalid(at, path, detail);
     }
 }
 

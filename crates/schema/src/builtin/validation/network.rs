@@ -1,21 +1,34 @@
-//! Ingresses and network policies.
+//! Ingresses and their classes, network policies, the addresses of services.
 
 use std::net::IpAddr;
 
-use pilothouse_value::names;
+use pilothouse_value::field::Path;
+use pilothouse_value::{Value, names};
 
+use super::addresses::{CIDR, bits_of, mask, parse_cidr};
 use super::{At, Errors, label_selector, port, port_number};
 
-pub(super) fn ingress(at: &At<'_>, errors: &mut Errors) {
+pub(super) fn ingress(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     let spec = at.child("spec");
     let (rules, default) = (spec.items("rules"), spec.find("defaultBackend"));
     if rules.is_empty() && default.is_none() {
         let detail = "either `defaultBackend` or `rules` must be specified";
-        errors.invalid(&spec.path, pilothouse_value::Value::Null, detail);
+        errors.invalid(&spec.path, Value::Null, detail);
     }
     if let Some(default) = default {
         backend(&default, errors);
     }
+    let rules_at = errors.0.len();
+    for tls in spec.items("tls") {
+        for host in tls.items("hosts") {
+            host_name(&host.path, host.value.as_str().unwrap_or_default(), errors);
+        }
+        let secret = tls.text("secretName");
+        if !secret.is_empty() {
+            errors.complaints(&tls.path.child("secretName"), secret, names::dns1123_subdomain(secret));
+        }
+    }
+    let of_tls = errors.0.split_off(rules_at);
     for rule in rules {
         host(&rule, errors);
         let Some(http) = rule.find("http") else { continue };
@@ -28,6 +41,32 @@ pub(super) fn ingress(at: &At<'_>, errors: &mut Errors) {
             backend(&one.child("backend"), errors);
         }
     }
+    errors.0.extend(of_tls);
+    if let Some(class) = spec.find("ingressClassName") {
+        let text = class.value.as_str().unwrap_or_default();
+        errors.complaints(&class.path, text, names::dns1123_subdomain(text));
+        let annotation = at.child("metadata").child("annotations").find(INGRESS_CLASS);
+        if let Some(annotation) = annotation.filter(|annotation| old.is_none() && annotation.value != class.value) {
+            let path = Path::new("annotations").child(INGRESS_CLASS);
+            errors.invalid(&path, annotation.value.clone(), "must match `ingressClassName` when both are specified");
+        }
+    }
+}
+
+const INGRESS_CLASS: &str = "kubernetes.io/ingress.class";
+
+/// A host name, or a wildcard for one label of it.
+fn host_name(path: &Path, text: &str, errors: &mut Errors) {
+    if !text.contains('*') {
+        return errors.complaints(path, text, names::dns1123_subdomain(text));
+    }
+    if !text.strip_prefix("*.").is_some_and(|name| names::dns1123_subdomain(name).is_empty()) {
+        let detail = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist \
+                      of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. \
+                      '*.example.com', regex used for validation is \
+                      '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+        errors.invalid(path, text, detail);
+    }
 }
 
 fn host(rule: &At<'_>, errors: &mut Errors) {
@@ -39,9 +78,7 @@ fn host(rule: &At<'_>, errors: &mut Errors) {
     if host.parse::<IpAddr>().is_ok() {
         errors.invalid(&at, host, "must be a DNS name, not an IP address");
     }
-    // A wildcard stands for one label.
-    let name = host.strip_prefix("*.").unwrap_or(host);
-    errors.complaints(&at, host, names::dns1123_subdomain(name));
+    host_name(&at, host, errors);
 }
 
 fn path(at: &At<'_>, errors: &mut Errors) {
@@ -55,6 +92,9 @@ fn path(at: &At<'_>, errors: &mut Errors) {
             }
             for bad in ["//", "/./", "/../", "%2f", "%2F"].iter().filter(|bad| text.contains(*bad)) {
                 errors.invalid(&here, text, format!("must not contain '{bad}'"));
+            }
+            for bad in ["/..", "/."].iter().filter(|bad| text.ends_with(*bad)) {
+                errors.invalid(&here, text, format!("cannot end with '{bad}'"));
             }
         }
         "ImplementationSpecific" => {
@@ -76,11 +116,14 @@ fn backend(at: &At<'_>, errors: &mut Errors) {
         (None, None) => errors.invalid(&at.path, "", "resource or service backend is required"),
         _ => {}
     }
+    if let Some(resource) = at.find("resource") {
+        typed_reference(&resource, errors);
+    }
     let Some(service) = service else { return };
     let name = service.text("name");
     match name {
         "" => errors.required(&service.path.child("name"), ""),
-        _ => errors.complaints(&service.path.child("name"), name, names::dns1035_label(name)),
+        _ => errors.complaints(&service.path.child("name"), name, names::dns1123_label(name)),
     }
     let port = service.child("port");
     match (port.text("name"), port.int("number").unwrap_or_default()) {
@@ -119,6 +162,18 @@ fn policy_port(at: &At<'_>, errors: &mut Errors) {
     if let Some(one) = at.find("port") {
         port(&one.path, one.value, errors);
     }
+    let Some(end) = at.int("endPort") else { return };
+    let path = at.path.child("endPort");
+    match at.find("port").map(|port| port.value) {
+        None => errors.invalid(&path, end, "may not be specified when `port` is not specified"),
+        Some(Value::Int(first)) => {
+            if end < *first {
+                errors.invalid(&path, end, "must be greater than or equal to `port`");
+            }
+            port_number(&path, end, errors);
+        }
+        Some(_) => errors.invalid(&path, end, "may not be specified when `port` is non-numeric"),
+    }
 }
 
 fn peer(at: &At<'_>, errors: &mut Errors) {
@@ -133,22 +188,143 @@ fn peer(at: &At<'_>, errors: &mut Errors) {
         }
         Some(block) => {
             let text = block.text("cidr");
+            let network = parse_cidr(text);
             if text.is_empty() {
                 errors.required(&block.path.child("cidr"), "");
-            } else if !is_cidr(text) {
-                let detail = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
-                errors.invalid(&block.path.child("cidr"), text, detail);
+            } else if network.is_none() {
+                errors.invalid(&block.path.child("cidr"), text, CIDR);
+            }
+            let Some((address, bits)) = network else { return };
+            for except in block.items("except") {
+                let text = except.value.as_str().unwrap_or_default();
+                let Some((inner, inner_bits)) = parse_cidr(text) else {
+                    errors.invalid(&except.path, text, CIDR);
+                    continue;
+                };
+                let inside = inner.is_ipv4() == address.is_ipv4()
+                    && bits_of(inner) & mask(bits) == bits_of(address) & mask(bits)
+                    && inner_bits > bits;
+                if !inside {
+                    errors.invalid(&except.path, text, "must be a strict subset of `cidr`");
+                }
             }
         }
     }
 }
 
-fn is_cidr(text: &str) -> bool {
-    let Some((address, bits)) = text.split_once('/') else { return false };
-    let most = match address.parse::<IpAddr>() {
-        Ok(IpAddr::V4(_)) => 32,
-        Ok(IpAddr::V6(_)) => 128,
-        Err(_) => return false,
+/// An object of any kind that a backend or a class stands for.
+fn typed_reference(at: &At<'_>, errors: &mut Errors) {
+    let group = at.text("apiGroup");
+    if !group.is_empty() {
+        errors.complaints(&at.path.child("apiGroup"), group, names::dns1123_subdomain(group));
+    }
+    for field in ["kind", "name"] {
+        let text = at.text(field);
+        match text {
+            "" => errors.required(&at.path.child(field), format!("{field} is required").as_str()),
+            _ => errors.complaints(&at.path.child(field), text, names::path_segment(text)),
+        }
+    }
+}
+
+pub(super) fn ingress_class(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
+    let spec = at.child("spec");
+    let controller = spec.text("controller");
+    let path = spec.path.child("controller");
+    if controller.len() > 250 {
+        errors.0.push(pilothouse_value::field::Error::too_long(&path, 250));
+    }
+    super::jobs::domain_prefixed_path(&path, controller, errors);
+    if let Some(parameters) = spec.find("parameters") {
+        typed_reference(&parameters, errors);
+        let namespace = parameters.path.child("namespace");
+        let given = parameters.text("namespace");
+        match parameters.text("scope") {
+            "" => errors.required(&parameters.path.child("scope"), ""),
+            "Namespace" if given.is_empty() => {
+                errors.required(&namespace, "`parameters.scope` is set to 'Namespace'");
+            }
+            "Namespace" => errors.complaints(&namespace, given, names::dns1123_label(given)),
+            "Cluster" if parameters.find("namespace").is_some() => {
+                errors.forbidden(&namespace, "`parameters.scope` is set to 'Cluster'");
+            }
+            "Cluster" => {}
+            other => errors.unsupported(&parameters.path.child("scope"), other, &["Cluster", "Namespace"]),
+        }
+    }
+    if old.is_some_and(|old| old.str_at(&["spec", "controller"]) != Some(controller)) {
+        errors.invalid(&path, controller, super::IMMUTABLE);
+    }
+}
+
+pub(super) fn ip_address(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
+    let name = at.child("metadata").text("name");
+    let path = at.path.child("metadata").child("name");
+    match name.parse::<IpAddr>() {
+        Err(_) => errors.invalid(&path, name, super::IP),
+        Ok(ip) if ip.to_string() != name => {
+            errors.invalid(&path, name, format!("must be in canonical form (\"{ip}\")"));
+        }
+        Ok(_) => {}
+    }
+    let spec = at.child("spec");
+    let Some(parent) = spec.find("parentRef") else {
+        return errors.required(&spec.path.child("parentRef"), "");
     };
-    bits.parse::<u8>().is_ok_and(|bits| bits <= most)
+    let group = parent.text("group");
+    if !group.is_empty() {
+        errors.complaints(&parent.path.child("group"), group, names::dns1123_subdomain(group));
+    }
+    for (field, required) in [("resource", true), ("name", true), ("namespace", false)] {
+        let text = parent.text(field);
+        match text {
+            "" if required => errors.required(&parent.path.child(field), ""),
+            "" => {}
+            _ => errors.complaints(&parent.path.child(field), text, names::path_segment(text)),
+        }
+    }
+    if old.is_some_and(|old| old.at(&["spec", "parentRef"]) != Some(parent.value)) {
+        errors.invalid(&parent.path, Value::Null, super::IMMUTABLE);
+    }
+}
+
+pub(super) fn service_cidr(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
+    let spec = at.child("spec");
+    let (list, networks) = (spec.child("cidrs"), spec.items("cidrs"));
+    if let Some(old) = old {
+        return service_cidr_update(&networks, old, errors);
+    }
+    if networks.is_empty() {
+        return errors.required(&list.path, "at least one CIDR required");
+    }
+    if networks.len() > 2 {
+        return errors.shown(&list.path, "networking.ServiceCIDRSpec", spec.value, "may only hold up to 2 values");
+    }
+    let mut families = Vec::new();
+    let before = errors.0.len();
+    for network in &networks {
+        let text = network.value.as_str().unwrap_or_default();
+        match parse_cidr(text) {
+            None => errors.invalid(&network.path, text, CIDR),
+            Some((ip, bits)) => {
+                families.push(ip.is_ipv4());
+                if bits_of(ip) & !mask(bits) != 0 && bits > 0 {
+                    errors.invalid(&network.path, text, "must not have bits set beyond the prefix length");
+                }
+            }
+        }
+    }
+    if errors.0.len() == before && matches!(families[..], [one, other] if one == other) {
+        let first = networks.first().and_then(|at| at.value.as_str()).unwrap_or_default();
+        let detail = format!("may specify no more than one IP for each IP family, i.e {first} and 2001:db8::/64");
+        errors.invalid(&list.path, list.value.clone(), detail);
+    }
+}
+
+fn service_cidr_update(networks: &[At<'_>], old: &Value, errors: &mut Errors) {
+    for (network, old) in networks.iter().zip(old.items_at(&["spec", "cidrs"])) {
+        if network.value != old {
+            errors.invalid(&network.path, network.value.clone(), super::IMMUTABLE);
+        }
+    }
 }

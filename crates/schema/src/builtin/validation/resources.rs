@@ -174,7 +174,7 @@ pub(super) fn quantities(at: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn container_name(path: &pilothouse_value::field::Path, name: &str, errors: &mut Errors) {
+pub(super) fn container_name(path: &pilothouse_value::field::Path, name: &str, errors: &mut Errors) {
     resource_name(path, name, errors);
     if !name.contains('/') {
         if !is_standard(name) {

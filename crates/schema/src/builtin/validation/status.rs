@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use pilothouse_value::field::Error;
 use pilothouse_value::{Gvk, Timestamp, Value, names};
 
-use super::{At, Errors, IMMUTABLE, IP, certificates, jobs, resources, storage};
+use super::{At, Errors, IMMUTABLE, IP, certificates, jobs, nodes, resources, storage};
 
 pub(super) fn validate(gvk: &Gvk, at: &At<'_>, old: &Value, errors: &mut Errors) {
     let status = at.child("status");
@@ -95,12 +95,10 @@ pub(super) fn validate(gvk: &Gvk, at: &At<'_>, old: &Value, errors: &mut Errors)
         ("autoscaling", "HorizontalPodAutoscaler") => counts(&["currentReplicas", "desiredReplicas"], errors),
         ("", "Service") => {
             load_balancer(at, errors);
-            conditions(&status, errors);
         }
         ("networking.k8s.io", "Ingress") => ingress(&status, errors),
-        ("networking.k8s.io", "ServiceCIDR") => conditions(&status, errors),
         ("", "Namespace") => namespace(at, old, errors),
-        ("", "Node") => node(&status, errors),
+        ("", "Node") => nodes::update(at, old, errors),
         ("", "ResourceQuota") => {
             for part in ["hard", "used"] {
                 for (name, value) in status.map(part) {
@@ -249,23 +247,15 @@ fn namespace(at: &At<'_>, old: &Value, errors: &mut Errors) {
     }
 }
 
-/// What a node reports of itself, also when it registers.
-pub(super) fn node(status: &At<'_>, errors: &mut Errors) {
+/// Where a node can be reached: each way once.
+pub(super) fn node_addresses(status: &At<'_>, errors: &mut Errors) {
     let mut seen = Vec::new();
     for address in status.items("addresses") {
         if seen.contains(&address.value) {
-            errors.0.push(
-                Error::duplicate(&address.path, Value::Null)
-                    .showing(super::go::show("core.NodeAddress", address.value)),
-            );
+            let shown = super::go::show("core.NodeAddress", address.value);
+            errors.0.push(Error::duplicate(&address.path, Value::Null).showing(shown));
         }
         seen.push(address.value);
-    }
-    for part in ["capacity", "allocatable"] {
-        for (name, value) in status.map(part) {
-            let path = status.path.child(part).key(name);
-            resources::amount(&path, name, value, errors);
-        }
     }
 }
 

@@ -1,0 +1,193 @@
+//! IP addresses, networks and the ports of endpoints: what endpoints, slices, nodes and services have in common.
+
+use std::net::IpAddr;
+
+use pilothouse_value::field::{Error, Path};
+use pilothouse_value::{Value, names};
+
+use super::{At, Errors, IP, port_number};
+
+pub(super) const CIDR: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
+
+/// An address that is neither this host's, nor everyone's, nor a group's.
+pub(super) fn not_special(path: &Path, text: &str, errors: &mut Errors) {
+    let Ok(ip) = text.parse::<IpAddr>() else {
+        return errors.invalid(path, text, "must be a valid IP address");
+    };
+    let (local, group) = match ip {
+        IpAddr::V4(ip) => (ip.is_link_local(), ip.octets()[0] == 224 && ip.octets()[1] == 0 && ip.octets()[2] == 0),
+        IpAddr::V6(ip) => (ip.is_unicast_link_local(), ip.segments()[0] & 0xff0f == 0xff02),
+    };
+    let mut complain = |wrong: bool, detail: &str| {
+        if wrong {
+            errors.invalid(path, text, detail);
+        }
+    };
+    complain(ip.is_unspecified(), &format!("may not be unspecified ({text})"));
+    complain(ip.is_loopback(), "may not be in the loopback range (127.0.0.0/8, ::1/128)");
+    complain(local, "may not be in the link-local range (169.254.0.0/16, fe80::/10)");
+    complain(group, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
+}
+
+/// A network and its number of bits; `None` for a text that is none.
+pub(super) fn parse_cidr(text: &str) -> Option<(IpAddr, u32)> {
+    let (ip, bits) = text.split_once('/')?;
+    let ip: IpAddr = ip.parse().ok()?;
+    let most = if ip.is_ipv4() { 32 } else { 128 };
+    let digits = !bits.is_empty() && bits.bytes().all(|b| b.is_ascii_digit());
+    let bits = bits.parse().ok().filter(|bits| digits && *bits <= most)?;
+    Some((ip, bits))
+}
+
+/// The bits of an address, left-aligned.
+pub(super) fn bits_of(ip: IpAddr) -> u128 {
+    match ip {
+        IpAddr::V4(ip) => u128::from(u32::from(ip)) << 96,
+        IpAddr::V6(ip) => u128::from(ip),
+    }
+}
+
+/// The mask of a number of bits, left-aligned.
+pub(super) const fn mask(bits: u32) -> u128 {
+    match bits {
+        0 => 0,
+        bits => u128::MAX << (128 - bits),
+    }
+}
+
+/// Endpoints: lists of addresses with the ports that all of each list have.
+pub(super) fn endpoints(at: &At<'_>, errors: &mut Errors) {
+    for subset in at.items("subsets") {
+        let (ready, not_ready) = (subset.items("addresses"), subset.items("notReadyAddresses"));
+        if ready.is_empty() && not_ready.is_empty() {
+            errors.required(&subset.path, "must specify `addresses` or `notReadyAddresses`");
+        }
+        for address in ready.iter().chain(&not_ready) {
+            endpoint_address(address, errors);
+        }
+        let ports = subset.items("ports");
+        for port in &ports {
+            endpoint_port(port, ports.len() > 1, errors);
+        }
+    }
+}
+
+fn endpoint_address(at: &At<'_>, errors: &mut Errors) {
+    let (ip, path) = (at.text("ip"), at.path.child("ip"));
+    if ip.parse::<IpAddr>().is_err() {
+        errors.invalid(&path, ip, IP);
+    }
+    let host = at.text("hostname");
+    if !host.is_empty() {
+        errors.complaints(&at.path.child("hostname"), host, names::dns1123_label(host));
+    }
+    if let Some(node) = at.find("nodeName") {
+        let text = node.value.as_str().unwrap_or_default();
+        errors.complaints(&node.path, text, names::dns1123_subdomain(text));
+    }
+    not_special(&path, ip, errors);
+}
+
+fn endpoint_port(at: &At<'_>, needs_name: bool, errors: &mut Errors) {
+    let name = at.text("name");
+    if name.is_empty() {
+        if needs_name {
+            errors.required(&at.path.child("name"), "");
+        }
+    } else {
+        errors.complaints(&at.path.child("name"), name, names::dns1123_label(name));
+    }
+    port_number(&at.path.child("port"), at.int("port").unwrap_or_default(), errors);
+    errors.one_of(at, "protocol", &PROTOCOLS, true);
+    app_protocol(at, errors);
+}
+
+/// The protocol that is spoken on a port.
+pub(super) fn app_protocol(at: &At<'_>, errors: &mut Errors) {
+    if let Some(protocol) = at.find("appProtocol") {
+        let text = protocol.value.as_str().unwrap_or_default();
+        errors.complaints(&protocol.path, text, names::qualified_name(text));
+    }
+}
+
+pub(super) fn slice(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
+    let kind = at.text("addressType");
+    errors.one_of(at, "addressType", &["FQDN", "IPv4", "IPv6"], true);
+    let endpoints = at.items("endpoints");
+    if endpoints.len() > 1000 {
+        errors.0.push(Error::too_many(&at.path.child("endpoints"), endpoints.len(), 1000));
+    }
+    for endpoint in &endpoints {
+        slice_endpoint(endpoint, kind, errors);
+    }
+    let mut seen: Vec<&str> = Vec::new();
+    let ports = at.items("ports");
+    if ports.len() > 20_000 {
+        errors.0.push(Error::too_many(&at.path.child("ports"), ports.len(), 20_000));
+    }
+    for port in &ports {
+        let name = port.text("name");
+        if !name.is_empty() {
+            errors.complaints(&port.path.child("name"), name, names::dns1123_label(name));
+        }
+        if seen.contains(&name) {
+            errors.0.push(Error::duplicate(&port.path.child("name"), name));
+        }
+        seen.push(name);
+        errors.one_of(port, "protocol", &PROTOCOLS, true);
+        app_protocol(port, errors);
+    }
+    if old.is_some_and(|old| old.str_at(&["addressType"]) != Some(kind)) {
+        // Upstream shows null in place of the value.
+        errors.invalid(&at.path.child("addressType"), Value::Null, super::IMMUTABLE);
+    }
+}
+
+fn slice_endpoint(at: &At<'_>, kind: &str, errors: &mut Errors) {
+    let addresses = at.items("addresses");
+    let list = at.path.child("addresses");
+    if addresses.is_empty() {
+        errors.required(&list, "");
+    } else if addresses.len() > 100 {
+        errors.0.push(Error::too_many(&list, addresses.len(), 100));
+    }
+    for address in &addresses {
+        let text = address.value.as_str().unwrap_or_default();
+        let parsed = text.parse::<IpAddr>();
+        match (kind, parsed) {
+            ("FQDN", _) => errors.complaints(&address.path, text, names::dns1123_subdomain(text)),
+            ("IPv4" | "IPv6", Err(_)) => errors.invalid(&address.path, text, IP),
+            ("IPv4", Ok(ip)) if !ip.is_ipv4() => errors.invalid(&list, text, "must be an IPv4 address"),
+            ("IPv6", Ok(ip)) if !ip.is_ipv6() => errors.invalid(&list, text, "must be an IPv6 address"),
+            ("IPv4" | "IPv6", Ok(_)) => not_special(&address.path, text, errors),
+            _ => {}
+        }
+    }
+    if let Some(node) = at.find("nodeName") {
+        let text = node.value.as_str().unwrap_or_default();
+        errors.complaints(&node.path, text, names::dns1123_subdomain(text));
+    }
+    let topology: Vec<(&str, &Value)> = at.map("deprecatedTopology").collect();
+    if topology.len() > 16 {
+        errors.0.push(Error::too_many(&at.path.child("deprecatedTopology"), topology.len(), 16));
+    }
+    super::labels(at, "deprecatedTopology", errors);
+    if let Some(host) = at.find("hostname") {
+        let text = host.value.as_str().unwrap_or_default();
+        errors.complaints(&host.path, text, names::dns1123_label(text));
+    }
+    let hints = at.child("hints");
+    for (list, node) in [("forZones", false), ("forNodes", true)] {
+        let mut seen: Vec<&str> = Vec::new();
+        for hint in hints.items(list) {
+            let (name, path) = (hint.text("name"), hint.path.child("name"));
+            if seen.contains(&name) {
+                errors.0.push(Error::duplicate(&path, name));
+            }
+            seen.push(name);
+            let complaints = if node { names::dns1123_subdomain(name) } else { names::label_value(name) };
+            errors.complaints(&path, name, complaints);
+        }
+    }
+}
