@@ -37,6 +37,13 @@ pub(crate) fn default(resource: &Resource, value: &mut Value) {
     }
 }
 
+/// Warns of what an object of a built-in kind says in vain.
+pub(crate) fn warn(context: &Context, resource: &Resource, new: &Value, old: Option<&Value>) {
+    if resource.is_built_in() {
+        builtin::warnings(&resource.gvk(), new, old).iter().for_each(|warning| context.warn(warning));
+    }
+}
+
 /// Checks what a status or an action changes. Of built-in kinds each has rules of its own: a binding places a pod, whose
 /// spec may not change otherwise.
 pub(crate) fn validate_subresource(

@@ -218,7 +218,9 @@ impl Rules {
     /// The rules of a built-in resource.
     fn of(group: &str, plural: &str, status: bool) -> Rules {
         let names = match (group, plural) {
-            ("", "namespaces") => NameRule::Label,
+            ("", "namespaces") | ("apps", "statefulsets") => NameRule::Label,
+            // The rules of the kinds say what they may be called.
+            ("", "events") | ("networking.k8s.io", "ipaddresses") => NameRule::PathSegment,
             ("", "services") => NameRule::Label,
             // Trust bundles have the name of their signer in theirs.
             ("rbac.authorization.k8s.io", _) | ("certificates.k8s.io", "clustertrustbundles") => {

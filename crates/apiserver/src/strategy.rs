@@ -21,7 +21,7 @@ pub(crate) fn prepare_create(resource: &Resource, value: &mut Value, user: &User
         value.set(&["metadata", "generation"], 1);
         return;
     }
-    builtin::prepare_create(&resource.gvk(), value);
+    builtin::prepare_create(&resource.gvk(), value, now);
     if resource.is("certificates.k8s.io", "certificatesigningrequests") {
         name_requestor(value, user);
     }

@@ -139,6 +139,10 @@ fn read(target: &Target, incoming: Incoming) -> Result<Value, Status> {
     let sub = target.resource.subresource(name).ok_or_else(Status::no_such_path)?;
     let gvk = Gvk::new(&*sub.group, &*sub.version, &*sub.kind);
     let mut value = incoming.value;
+    // Evictions have been asked for in their first version for long.
+    if name == "eviction" && object::api_version(&value) == "policy/v1beta1" {
+        value.set(&["apiVersion"], "policy/v1");
+    }
     intake::check_kind(&gvk, &mut value)?;
     kinds::read(&gvk, &mut value)?;
     Ok(value)
@@ -157,10 +161,7 @@ async fn evict(
 ) -> Result<Document, Status> {
     let state = &context.state;
     if object::name(&eviction) != target.name {
-        return Err(Status::bad_request(format!(
-            "name in URL does not match name in Eviction object: {}",
-            object::name(&eviction)
-        )));
+        return Err(Status::bad_request("name in URL does not match name in Eviction object"));
     }
     let pod = verbs::stored(state, target)?;
     let pod = pod.value();
@@ -235,9 +236,16 @@ pub(crate) async fn bind(
     options: &WriteOptions,
 ) -> Result<Document, Status> {
     let node = binding.str_at(&["target", "name"]).unwrap_or_default().to_owned();
-    let kind = binding.str_at(&["target", "kind"]).unwrap_or("Node");
-    if node.is_empty() || kind != "Node" {
-        return Err(Status::bad_request("target.kind must be Node, and target.name must name one"));
+    let own = object::name(binding);
+    if !own.is_empty() && own != target.name {
+        return Err(Status::bad_request("name in URL does not match name in Binding object"));
+    }
+    let errors = builtin::validate_binding(binding);
+    if !errors.is_empty() {
+        // Upstream does not make a Status of these.
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let text = if let [one] = texts.as_slice() { one.clone() } else { format!("[{}]", texts.join(", ")) };
+        return Err(Status::new(500, "", text));
     }
     let now = context.state.now();
     let conflict = |why: &str| Status::conflict("", "pods/binding", &target.name, why);
@@ -255,6 +263,9 @@ pub(crate) async fn bind(
                 target.name,
                 pilothouse_value::field::quote(present)
             )));
+        }
+        if !current.items_at(&["spec", "schedulingGates"]).is_empty() {
+            return Err(conflict(&format!("pod {} has non-empty .spec.schedulingGates", target.name)));
         }
         let mut pod = current.clone();
         pod.set(&["spec", "nodeName"], node.as_str());

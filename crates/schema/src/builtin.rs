@@ -10,6 +10,7 @@ mod defaults;
 mod descriptions;
 mod go;
 mod go_json;
+mod go_time;
 mod nodes;
 mod prepare;
 mod resources;
@@ -17,6 +18,7 @@ mod selectable;
 mod subresources;
 pub(crate) mod types;
 mod validation;
+mod warnings;
 
 pub use decode::{DecodeError, decode};
 pub(crate) use decode::{is_omitted, zero};
@@ -28,6 +30,7 @@ pub use resources::{Resource, Subresource, Verbs, resource, resources};
 
 pub use selectable::{FieldLabelError, check_field_label, field_value};
 pub use subresources::prepare_subresource;
+pub use warnings::warnings;
 pub use validation::{CompileCondition, validate, validate_binding, validate_subresource, validate_webhooks};
 
 pub(crate) use types::kinds_of_type;

@@ -86,6 +86,7 @@ pub(crate) async fn create_object(
         }
         kinds::settle(resource, &mut object);
         admission::webhook::warn(context, resource, &object);
+        kinds::warn(context, resource, &object, None);
         crd::lifecycle::warn(context, resource, &object, None);
         let mut attributes = Attributes::create(context, &named, object, options);
         admission::validate(&attributes).await?;

@@ -209,6 +209,9 @@ async fn try_change(
     }
     kinds::settle(resource, &mut new);
     admission::webhook::warn(context, resource, &new);
+    if target.subresource.is_none() {
+        kinds::warn(context, resource, &new, Some(current));
+    }
     new = check(context, target, options, new, current).await?;
     if may_go(resource.is("", "namespaces"), &new) {
         if options.dry_run {

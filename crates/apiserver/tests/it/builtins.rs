@@ -401,13 +401,13 @@ macro_rules! replays {
 }
 
 replays! {
-    core_kinds_answer_as_a_real_server "core" 107;
-    jobs_answer_as_a_real_server "jobs" 4;
-    other_kinds_answer_as_a_real_server "others" 41;
-    pods_answer_as_a_real_server "pod" 36;
-    policies_answer_as_a_real_server "policy" 15;
+    core_kinds_answer_as_a_real_server "core" 24;
+    jobs_answer_as_a_real_server "jobs" 3;
+    other_kinds_answer_as_a_real_server "others" 6;
+    pods_answer_as_a_real_server "pod" 4;
+    policies_answer_as_a_real_server "policy" 2;
     rbac_answers_as_a_real_server "rbac" 20;
-    services_answer_as_a_real_server "service" 115;
-    storage_answers_as_a_real_server "storage" 29;
-    workloads_answer_as_a_real_server "workloads" 19;
+    services_answer_as_a_real_server "service" 22;
+    storage_answers_as_a_real_server "storage" 13;
+    workloads_answer_as_a_real_server "workloads" 13;
 }

@@ -216,17 +216,20 @@ async fn a_service_is_found_by_the_resolver_and_then_by_its_endpoints() {
 
     api.server.set_service_resolver(std::sync::Arc::new(|_: &str, _: &str, _: u16| None));
     let services = pilothouse_apiserver::Gvr::new("", "v1", "services");
-    let slices = pilothouse_apiserver::Gvr::new("discovery.k8s.io", "v1", "endpointslices");
+    let slices = pilothouse_store::ResourceKey::new("discovery.k8s.io", "endpointslices");
     let hook_service =
         json!({"metadata": {"name": "hook"}, "spec": {"ports": [{"port": 8443, "name": "https"}]}});
     api.client.create(&services, Some("default"), hook_service).await.unwrap();
+    // Endpoints are never on this host, as far as the API is concerned: this one gets past its rules.
     let slice = json!({
-        "metadata": {"name": "hook-1", "labels": {"kubernetes.io/service-name": "hook"}},
+        "metadata": {"name": "hook-1", "namespace": "default", "labels": {"kubernetes.io/service-name": "hook"}},
         "addressType": "IPv4",
         "ports": [{"name": "https", "port": i64::from(hook.address.port()), "protocol": "TCP"}],
         "endpoints": [{"addresses": ["127.0.0.1"], "conditions": {"ready": true}}],
     });
-    api.client.create(&slices, Some("default"), slice).await.unwrap();
+    let mut bytes = |_: u64| bytes::Bytes::from(slice.to_json());
+    let change = pilothouse_store::Change::Put(&mut bytes);
+    api.server.store().commit(&slices, "default", "hook-1", None, change).unwrap();
     assert_eq!(api.post(CONFIG_MAPS, &config_map("b")).await.code, 201);
 }
 

@@ -8,6 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pilothouse_value::{Gvk, Map, Quantity, Timestamp, Value};
 
+use super::go_time;
 use super::types::{self, Field, Form, PropsOr, TypeDef};
 
 const PROPS: &str = "apiextensions.v1.JSONSchemaProps";
@@ -192,7 +193,21 @@ fn read(form: &Form, value: &mut Value) -> Result<(), Failure> {
             items.iter_mut().try_for_each(|value| read_or_zero(item, value))
         }
         (Form::Map(item), Value::Object(map)) => {
-            map.values_mut().try_for_each(|value| read_or_zero(item, value))
+            map.values_mut().try_for_each(|value| {
+                // Go reads null into the zero value, which for these is a text.
+                if value.is_null() && matches!(**item, Form::String | Form::Bytes) {
+                    *value = "".into();
+                }
+                read_or_zero(item, value)?;
+                // Amounts of resources are kept in thousandths.
+                if let (Form::Quantity, Value::String(text)) = (&**item, &mut *value)
+                    && let Ok(quantity) = text.parse::<Quantity>()
+                    && quantity.nano() % 1_000_000 != 0
+                {
+                    *text = quantity.round_up_milli().to_string();
+                }
+                Ok(())
+            })
         }
         (Form::Bytes, Value::String(text)) => {
             let clean: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
@@ -200,8 +215,8 @@ fn read(form: &Form, value: &mut Value) -> Result<(), Failure> {
             *text = clean;
             Ok(())
         }
-        (Form::Time, Value::String(text)) => time(text).map(|time| *text = time.to_string()),
-        (Form::MicroTime, Value::String(text)) => time(text).map(|time| *text = time.micro()),
+        (Form::Time, Value::String(text)) => time(text, false).map(|time| *text = time.to_string()),
+        (Form::MicroTime, Value::String(text)) => time(text, true).map(|time| *text = time.micro()),
         (Form::Duration, Value::String(_)) => Ok(()),
         (Form::Quantity, Value::String(_) | Value::Int(_) | Value::Float(_)) => {
             let text = match &*value {
@@ -235,12 +250,8 @@ fn read_props(value: &mut Value) -> Result<(), Failure> {
     }
 }
 
-fn time(text: &str) -> Result<Timestamp, Failure> {
-    Timestamp::parse(text).map_err(|_| {
-        Failure::text(format_args!(
-            "parsing time {text:?} as \"2006-01-02T15:04:05Z07:00\": cannot parse {text:?} as \"2006\""
-        ))
-    })
+fn time(text: &str, micro: bool) -> Result<Timestamp, Failure> {
+    go_time::parse(text, micro).map_err(Failure::text)
 }
 
 fn base64_text(text: &str, error: &base64::DecodeError) -> String {

@@ -32,9 +32,192 @@ fn resets_status(gvk: &Gvk) -> bool {
             .any(|r| r.kind == gvk.kind && r.group == gvk.group && r.version == gvk.version && r.has_status())
 }
 
+/// Removes what a server of this release does not keep, because the features that own it are off by default; of an
+/// update only what was not there before.
+fn drop_disabled(gvk: &Gvk, old: Option<&Value>, object: &mut Value) {
+    let mut drop = |path: &[&str]| {
+        if old.is_none_or(|old| old.at(path).is_none()) {
+            object.take(path);
+        }
+    };
+    match (gvk.group.as_str(), gvk.kind.as_str()) {
+        ("coordination.k8s.io", "Lease") => {
+            drop(&["spec", "strategy"]);
+            drop(&["spec", "preferredHolder"]);
+        }
+        ("", "Node") => drop(&["spec", "configSource"]),
+        ("discovery.k8s.io", "EndpointSlice") => {
+            for endpoint in object.at_mut(&["endpoints"]).and_then(Value::as_array_mut).into_iter().flatten() {
+                endpoint.take(&["deprecatedTopology"]);
+            }
+        }
+        ("", "Pod") => drop_stop_signals(object.get_mut("spec")),
+        ("", "PodTemplate") => drop_stop_signals(object.at_mut(&["template", "spec"])),
+        ("apps" | "batch", _) | ("", "ReplicationController") => {
+            let path: &[&str] = match gvk.kind.as_str() {
+                "CronJob" => &["spec", "jobTemplate", "spec", "template", "spec"],
+                _ => &["spec", "template", "spec"],
+            };
+            drop_stop_signals(object.at_mut(path));
+        }
+        ("autoscaling", "HorizontalPodAutoscaler") => drop_annotations(object),
+        _ => {}
+    }
+}
+
+fn drop_stop_signals(spec: Option<&mut Value>) {
+    let Some(spec) = spec else { return };
+    for list in ["containers", "initContainers", "ephemeralContainers"] {
+        for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+            container.take(&["lifecycle", "stopSignal"]);
+            if container.get("lifecycle").and_then(Value::as_object).is_some_and(Map::is_empty) {
+                container.take(&["lifecycle"]);
+            }
+        }
+    }
+}
+
+/// The annotations that carry what the first version of autoscalers has no fields for are read and written anew; what
+/// cannot be read goes.
+fn drop_annotations(object: &mut Value) {
+    for key in ["metrics", "behavior", "conditions", "current-metrics"] {
+        let key = format!("autoscaling.alpha.kubernetes.io/{key}");
+        let path = ["metadata", "annotations", key.as_str()];
+        if object.str_at(&path).is_some_and(|text| pilothouse_value::parse::json(text.as_bytes()).is_err()) {
+            object.take(&path);
+        }
+    }
+    if object.at(&["metadata", "annotations"]).and_then(Value::as_object).is_some_and(Map::is_empty) {
+        object.take(&["metadata", "annotations"]);
+    }
+}
+
+/// A claim names what it is filled from twice, for old and for new clients.
+fn data_sources(claim: &mut Value) {
+    let of = |claim: &Value, field: &str| claim.at(&["spec", field]).cloned();
+    let (source, reference) = (of(claim, "dataSource"), of(claim, "dataSourceRef"));
+    match (source, reference) {
+        (Some(source), None) => {
+            let known = match source.str_at(&["apiGroup"]).unwrap_or_default() {
+                "" => source.str_at(&["kind"]) == Some("PersistentVolumeClaim"),
+                "snapshot.storage.k8s.io" => source.str_at(&["kind"]) == Some("VolumeSnapshot"),
+                _ => false,
+            };
+            if known {
+                claim.set(&["spec", "dataSourceRef"], source);
+            } else {
+                claim.take(&["spec", "dataSource"]);
+            }
+        }
+        (None, Some(reference)) if reference.str_at(&["namespace"]).is_none_or(str::is_empty) => {
+            let mut source = json!({"apiGroup": null});
+            for field in ["apiGroup", "kind", "name"] {
+                if let Some(value) = reference.get(field) {
+                    source.set(&[field], value.clone());
+                }
+            }
+            claim.set(&["spec", "dataSource"], source);
+        }
+        _ => {}
+    }
+}
+
+/// A node has one network for pods, or one of each family; the first stands in a field of its own, too.
+fn pod_networks(node: &mut Value) {
+    let first = node.str_at(&["spec", "podCIDR"]).unwrap_or_default().to_owned();
+    let list = node.items_at(&["spec", "podCIDRs"]);
+    match list.first().and_then(Value::as_str).map(str::to_owned) {
+        Some(of_list) if first.is_empty() => node.set(&["spec", "podCIDR"], of_list),
+        Some(of_list) if of_list == first => {}
+        _ if first.is_empty() => {}
+        _ => node.set(&["spec", "podCIDRs"], vec![first]),
+    }
+}
+
+/// Pods that are spread, or kept together, by a label of their own: the label's value goes into the selectors.
+fn match_label_keys(pod: &mut Value) {
+    let labels = object::labels(pod).cloned().unwrap_or_default();
+    let Some(spec) = pod.get_mut("spec") else { return };
+    for constraint in spec.get_mut("topologySpreadConstraints").and_then(Value::as_array_mut).into_iter().flatten() {
+        select_labels(constraint, &labels);
+    }
+    for kind in ["podAffinity", "podAntiAffinity"] {
+        let required = ["affinity", kind, "requiredDuringSchedulingIgnoredDuringExecution"];
+        for term in spec.at_mut(&required).and_then(Value::as_array_mut).into_iter().flatten() {
+            select_labels(term, &labels);
+        }
+        let preferred = ["affinity", kind, "preferredDuringSchedulingIgnoredDuringExecution"];
+        for term in spec.at_mut(&preferred).and_then(Value::as_array_mut).into_iter().flatten() {
+            if let Some(term) = term.get_mut("podAffinityTerm") {
+                select_labels(term, &labels);
+            }
+        }
+    }
+}
+
+fn select_labels(term: &mut Value, labels: &Map) {
+    if term.get("labelSelector").is_none_or(Value::is_null) {
+        return;
+    }
+    for (list, operator) in [("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")] {
+        let keys: Vec<String> = term.items_at(&[list]).iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        for key in keys {
+            let Some(value) = labels.get(&key) else { continue };
+            let expression = json!({"key": key, "operator": operator, "values": [value.clone()]});
+            match term.entry(&["labelSelector", "matchExpressions"]) {
+                Value::Array(list) => list.push(expression),
+                other => *other = Value::Array(vec![expression]),
+            }
+        }
+    }
+}
+
+/// What a service of another type had does not outlive the change of its type, unless the client changed it itself.
+fn drop_of_old_type(old: &Value, service: &mut Value) {
+    let kind = |service: &Value| service.str_at(&["spec", "type"]).unwrap_or_default().to_owned();
+    let (before, now) = (kind(old), kind(service));
+    if before == now {
+        return;
+    }
+    let same = |service: &Value, path: &[&str]| service.at(path) == old.at(path);
+    let needs_address = |kind: &str| matches!(kind, "ClusterIP" | "NodePort" | "LoadBalancer");
+    if needs_address(&before) && !needs_address(&now) {
+        if same(service, &["spec", "clusterIP"]) && same(service, &["spec", "clusterIPs"]) {
+            service.take(&["spec", "clusterIP"]);
+            service.take(&["spec", "clusterIPs"]);
+        }
+        for field in ["ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"] {
+            if same(service, &["spec", field]) {
+                service.take(&["spec", field]);
+            }
+        }
+    }
+    let has_node_ports = |kind: &str| matches!(kind, "NodePort" | "LoadBalancer");
+    let ports = |service: &Value| -> Vec<Option<i64>> {
+        service.items_at(&["spec", "ports"]).iter().map(|port| port.i64_at(&["nodePort"])).collect()
+    };
+    if has_node_ports(&before) && !has_node_ports(&now) {
+        if ports(service) == ports(old) {
+            for port in service.at_mut(&["spec", "ports"]).and_then(Value::as_array_mut).into_iter().flatten() {
+                port.take(&["nodePort"]);
+            }
+        }
+        if same(service, &["spec", "externalTrafficPolicy"]) {
+            service.take(&["spec", "externalTrafficPolicy"]);
+        }
+    }
+    if before == "LoadBalancer" {
+        for field in ["healthCheckNodePort", "allocateLoadBalancerNodePorts", "loadBalancerClass"] {
+            if same(service, &["spec", field]) {
+                service.take(&["spec", field]);
+            }
+        }
+    }
+}
+
 /// Prepares an object that is about to be created. It must have been read and defaulted, and must have its name and
-/// its uid.
-pub fn prepare_create(gvk: &Gvk, object: &mut Value) {
+/// its uid. `now` is the time as the server writes it.
+pub fn prepare_create(gvk: &Gvk, object: &mut Value, now: &str) {
     if has_generation(gvk) {
         object.set(&["metadata", "generation"], 1);
     }
@@ -48,16 +231,23 @@ pub fn prepare_create(gvk: &Gvk, object: &mut Value) {
             }
         }
     }
+    drop_disabled(gvk, None, object);
     match (gvk.group.as_str(), gvk.kind.as_str()) {
+        ("", "Node") => pod_networks(object),
         ("", "Pod") => {
+            match_label_keys(object);
             let qos = pod_qos(object);
             object.set(&["status"], json!({"phase": "Pending", "qosClass": qos}));
             if !object.items_at(&["spec", "schedulingGates"]).is_empty() {
-                let gated = json!({"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": "Scheduling is blocked due to non-empty scheduling gates", "lastProbeTime": null, "lastTransitionTime": null});
+                let gated = json!({"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": "Scheduling is blocked due to non-empty scheduling gates", "lastProbeTime": null, "lastTransitionTime": now});
                 object.set(&["status", "conditions"], vec![gated]);
             }
         }
-        ("", "PersistentVolumeClaim" | "PersistentVolume") => object.set(&["status", "phase"], "Pending"),
+        ("", "PersistentVolumeClaim") => {
+            data_sources(object);
+            object.set(&["status", "phase"], "Pending");
+        }
+        ("", "PersistentVolume") => object.set(&["status", "phase"], "Pending"),
         ("", "Namespace") => {
             object.set(&["status"], json!({"phase": "Active"}));
             let finalizers = object.entry(&["spec", "finalizers"]);
@@ -90,8 +280,19 @@ pub fn prepare_update(gvk: &Gvk, old: &Value, object: &mut Value) {
             }
         }
     }
-    if (gvk.group.as_str(), gvk.kind.as_str()) == ("apps", "DaemonSet") {
-        count_template_generation(old, object);
+    drop_disabled(gvk, Some(old), object);
+    match (gvk.group.as_str(), gvk.kind.as_str()) {
+        ("apps", "DaemonSet") => count_template_generation(old, object),
+        ("", "Node") => {
+            pod_networks(object);
+            put(object, &["status"], old.get("status").cloned());
+        }
+        ("", "PersistentVolumeClaim") => data_sources(object),
+        ("", "Service") => drop_of_old_type(old, object),
+        ("certificates.k8s.io", "CertificateSigningRequest") => {
+            put(object, &["spec"], old.get("spec").cloned());
+        }
+        _ => {}
     }
     let changed = || {
         let is_desired =
@@ -105,9 +306,18 @@ pub fn prepare_update(gvk: &Gvk, old: &Value, object: &mut Value) {
                 .map(|(k, v)| (k, v.clone()))
                 .collect()
         };
-        desired(old) != desired(object)
+        let annotations = |object: &Value| object.at(&["metadata", "annotations"]).cloned();
+        let labels = |object: &Value| object.at(&["metadata", "labels"]).cloned();
+        match (gvk.group.as_str(), gvk.kind.as_str()) {
+            // The annotations of a deployment go to its replica sets.
+            ("apps", "Deployment") if annotations(old) != annotations(object) => true,
+            ("discovery.k8s.io", "EndpointSlice") if labels(old) != labels(object) => true,
+            ("scheduling.k8s.io", "PriorityClass") => false,
+            _ => desired(old) != desired(object),
+        }
     };
-    let generation = match has_generation(gvk) && changed() {
+    let counts = has_generation(gvk) || (gvk.group == "storage.k8s.io" && gvk.kind == "CSIDriver");
+    let generation = match counts && changed() {
         true => object::generation(old) + 1,
         false => object::generation(old),
     };
@@ -115,6 +325,15 @@ pub fn prepare_update(gvk: &Gvk, old: &Value, object: &mut Value) {
         object.set(&["metadata", "generation"], generation);
     } else {
         object.take(&["metadata", "generation"]);
+    }
+}
+
+fn put(object: &mut Value, path: &[&str], part: Option<Value>) {
+    match part {
+        Some(part) => object.set(path, part),
+        None => {
+            object.take(path);
+        }
     }
 }
 
@@ -195,6 +414,8 @@ fn requirements_qos(resources: &Value) -> &'static str {
 mod tests {
     use super::*;
 
+    const NOW: &str = "2026-11-30T08:00:00Z";
+
     #[test]
     fn pods_start_pending_with_the_class_of_their_resources() {
         let cases = [
@@ -211,7 +432,7 @@ mod tests {
         ];
         for (containers, class) in cases {
             let mut pod = json!({"spec": {"containers": containers}, "status": {"phase": "Running"}});
-            prepare_create(&Gvk::new("", "v1", "Pod"), &mut pod);
+            prepare_create(&Gvk::new("", "v1", "Pod"), &mut pod, NOW);
             assert_eq!(*pod.get("status").unwrap(), json!({"phase": "Pending", "qosClass": class}));
             assert_eq!(object::generation(&pod), 1);
         }
@@ -233,7 +454,7 @@ mod tests {
     #[test]
     fn a_job_selects_its_pods_by_its_uid() {
         let mut job = json!({"metadata": {"name": "j", "uid": "u"}, "spec": {"template": {}}});
-        prepare_create(&Gvk::new("batch", "v1", "Job"), &mut job);
+        prepare_create(&Gvk::new("batch", "v1", "Job"), &mut job, NOW);
         assert_eq!(
             *job.at(&["spec", "selector"]).unwrap(),
             json!({"matchLabels": {"batch.kubernetes.io/controller-uid": "u"}})

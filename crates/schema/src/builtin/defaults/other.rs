@@ -16,7 +16,10 @@ pub(super) fn rule(name: &str) -> Option<Rule> {
         "networking.v1.NetworkPolicySpec" => network_policy_spec,
         "networking.v1.IngressClassParametersReference" => |map| fill(map, "scope", "Cluster"),
         "discovery.v1.EndpointPort" => endpoint_port,
-        "autoscaling.v1.HorizontalPodAutoscalerSpec" => |map| fill(map, "minReplicas", 1),
+        "autoscaling.v1.HorizontalPodAutoscalerSpec" => |map| {
+            fill(map, "minReplicas", 1);
+            fill(map, "targetCPUUtilizationPercentage", 80);
+        },
         "autoscaling.v2.HorizontalPodAutoscalerSpec" => autoscaler_spec,
         "admissionregistration.v1.ValidatingWebhook" => webhook,
         "admissionregistration.v1.MutatingWebhook" => mutating_webhook,

@@ -1,0 +1,166 @@
+//! What a server warns of when it takes an object: fields that do nothing any more, definitions that hide one another
+//! (upstream: `WarningsOnCreate` and `WarningsOnUpdate` of the strategies, pkg/api/*/warnings.go).
+
+mod pods;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use pilothouse_value::{Gvk, Map, Quantity, Value, object};
+
+/// The warnings for an object that was found valid; `old` is what it takes the place of. They are in upstream's order.
+pub fn warnings(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<String> {
+    let mut out = Vec::new();
+    match (gvk.group.as_str(), gvk.kind.as_str()) {
+        ("", "Pod") => pods::pod("", object, old, &mut out),
+        ("", "PodTemplate") => template(&["template"], object, old, &mut out),
+        ("apps", "Deployment" | "ReplicaSet" | "DaemonSet" | "StatefulSet")
+        | ("", "ReplicationController")
+        | ("batch", "Job") => template(&["spec", "template"], object, old, &mut out),
+        ("batch", "CronJob") => template(&["spec", "jobTemplate", "spec", "template"], object, old, &mut out),
+        ("", "Service") => service(object, &mut out),
+        ("", "Secret") => secret(object, &mut out),
+        ("", "Node") => node(object, &mut out),
+        ("", "ServiceAccount") => account(object, old, &mut out),
+        ("", "PersistentVolumeClaim") => claim(object, &mut out),
+        ("", "PersistentVolume") => volume(object, &mut out),
+        ("discovery.k8s.io", "EndpointSlice") => {
+            if object.str_at(&["addressType"]) == Some("FQDN") {
+                out.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
+            }
+        }
+        ("networking.k8s.io", "Ingress") => {
+            if old.is_none() && object::annotation(object, "kubernetes.io/ingress.class").is_some() {
+                let text = "annotation \"kubernetes.io/ingress.class\" is deprecated, please use 'spec.ingressClassName' instead";
+                out.push(text.to_owned());
+            }
+        }
+        ("storage.k8s.io", "CSIDriver") => {
+            let asks = !object.items_at(&["spec", "tokenRequests"]).is_empty();
+            if asks && object.at(&["spec", "serviceAccountTokenInSecrets"]).is_none() {
+                let text = "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent \
+                            possible logging of tokens in volume attributes";
+                out.push(text.to_owned());
+            }
+        }
+        _ => {}
+    }
+    if gvk.group == "apps" && gvk.kind == "StatefulSet" {
+        if object.i64_at(&["spec", "revisionHistoryLimit"]).is_some_and(|limit| limit < 0) {
+            let text = "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended";
+            out.push(text.to_owned());
+        }
+    }
+    out
+}
+
+/// The warnings of a template, unless it is the one that was there.
+fn template(path: &[&str], object: &Value, old: Option<&Value>, out: &mut Vec<String>) {
+    let before = old.and_then(|old| old.at(path));
+    if let Some(template) = object.at(path).filter(|template| before != Some(*template)) {
+        pods::pod(&path.join("."), template, before, out);
+    }
+}
+
+/// A number of bytes that is no whole number.
+fn fractional(path: &str, value: Option<&Value>, out: &mut Vec<String>) {
+    let Some(text) = value.and_then(Value::as_str) else { return };
+    if text.parse::<Quantity>().is_ok_and(|quantity| quantity.nano() % 1_000_000_000 != 0) {
+        out.push(format!("{path}: fractional byte value \"{text}\" is invalid, must be an integer"));
+    }
+}
+
+fn service(object: &Value, out: &mut Vec<String>) {
+    let text = |field: &str| object.str_at(&["spec", field]).unwrap_or_default();
+    let kind = text("type");
+    let headless = text("clusterIP") == "None";
+    let external = !object.items_at(&["spec", "externalIPs"]).is_empty();
+    if object::annotation(object, "service.kubernetes.io/topology-aware-hints").is_some() {
+        let text = "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use service.kubernetes.io/topology-mode instead";
+        out.push(text.to_owned());
+    }
+    if headless {
+        if !text("loadBalancerIP").is_empty() {
+            out.push("spec.loadBalancerIP is ignored for headless services".to_owned());
+        }
+        if external {
+            out.push("spec.externalIPs is ignored for headless services".to_owned());
+        }
+        if text("sessionAffinity") != "None" {
+            out.push("spec.SessionAffinity is ignored for headless services".to_owned());
+        }
+    }
+    if external && !headless && kind != "ExternalName" {
+        out.push("spec.externalIPs is deprecated and may no longer be implemented in some clusters".to_owned());
+    }
+    if kind == "ExternalName" && external {
+        out.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
+    }
+    if kind != "ExternalName" && !text("externalName").is_empty() {
+        out.push("spec.externalName is ignored when spec.type is not \"ExternalName\"".to_owned());
+    }
+    if text("trafficDistribution") == "PreferClose" {
+        out.push("spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"".to_owned());
+    }
+}
+
+fn secret(object: &Value, out: &mut Vec<String>) {
+    if object.str_at(&["type"]) != Some("kubernetes.io/tls") {
+        return;
+    }
+    for (key, noun) in [("tls.crt", "certificate"), ("tls.key", "key")] {
+        let data = object.str_at(&["data", key]).unwrap_or_default();
+        let text = STANDARD.decode(data).unwrap_or_default();
+        if !String::from_utf8_lossy(&text).contains("-----BEGIN ") {
+            out.push(format!("tls: failed to find any PEM data in {noun} input"));
+            return;
+        }
+    }
+}
+
+fn node(object: &Value, out: &mut Vec<String>) {
+    if !object.str_at(&["spec", "externalID"]).unwrap_or_default().is_empty() {
+        out.push("spec.externalID: this field is deprecated, and is unused by Kubernetes".to_owned());
+    }
+}
+
+fn account(object: &Value, old: Option<&Value>, out: &mut Vec<String>) {
+    const KEY: &str = "kubernetes.io/enforce-mountable-secrets";
+    let given = |object: &Value| object::annotation(object, KEY) == Some("true");
+    if given(object) && !old.is_some_and(given) {
+        out.push(format!(
+            "metadata.annotations[{KEY}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
+        ));
+    }
+}
+
+const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+
+fn claim(object: &Value, out: &mut Vec<String>) {
+    if object::annotation(object, CLASS).is_some() {
+        out.push(format!("metadata.annotations[{CLASS}]: deprecated since v1.8; use \"storageClassName\" attribute instead"));
+    }
+    claim_spec("spec", object.get("spec"), out);
+}
+
+fn claim_spec(path: &str, spec: Option<&Value>, out: &mut Vec<String>) {
+    for part in ["requests", "limits"] {
+        let value = spec.and_then(|spec| spec.at(&["resources", part, "storage"]));
+        fractional(&format!("{path}.resources.{part}[storage]"), value, out);
+    }
+}
+
+fn volume(object: &Value, out: &mut Vec<String>) {
+    if object::annotation(object, CLASS).is_some() {
+        out.push(format!("metadata.annotations[{CLASS}]: deprecated since v1.8; use \"storageClassName\" attribute instead"));
+    }
+    if object.str_at(&["spec", "persistentVolumeReclaimPolicy"]) == Some("Recycle") {
+        let text = "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended \
+                    approach is to use dynamic provisioning.";
+        out.push(text.to_owned());
+    }
+    let gone = |field: &str| pods::GONE.iter().find(|(known, _)| *known == field);
+    for (field, why) in object.get("spec").and_then(Value::as_object).into_iter().flat_map(Map::keys).filter_map(gone) {
+        out.push(format!("spec.{field}: {why}"));
+    }
+    fractional("spec.capacity[storage]", object.at(&["spec", "capacity", "storage"]), out);
+}

@@ -1,0 +1,197 @@
+//! Warnings for pods and templates.
+
+use std::collections::BTreeMap;
+
+use pilothouse_value::{Map, Value};
+
+use super::{claim_spec, fractional};
+
+/// Kinds of volumes that do nothing any more.
+pub(super) const GONE: [(&str, &str); 9] = [
+    ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
+    ("gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
+    ("scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
+    ("flocker", "deprecated in v1.22, non-functional in v1.25+"),
+    ("storageos", "deprecated in v1.22, non-functional in v1.25+"),
+    ("quobyte", "deprecated in v1.22, non-functional in v1.25+"),
+    ("glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
+    ("cephfs", "deprecated in v1.28, non-functional in v1.31+"),
+    ("rbd", "deprecated in v1.28, non-functional in v1.31+"),
+];
+
+/// Labels of nodes that have other names now.
+const LABELS: [(&str, &str); 5] = [
+    ("beta.kubernetes.io/arch", "kubernetes.io/arch"),
+    ("beta.kubernetes.io/os", "kubernetes.io/os"),
+    ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"),
+    ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"),
+    ("beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"),
+];
+
+const SECCOMP: &str = "seccomp.security.alpha.kubernetes.io/pod";
+const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
+
+fn renamed(label: &str) -> Option<String> {
+    let (_, now) = LABELS.iter().find(|(old, _)| *old == label)?;
+    let since = if label.contains("instance-type") || label.contains("failure-domain") { "v1.17" } else { "v1.14" };
+    Some(format!("deprecated since {since}; use \"{now}\" instead"))
+}
+
+/// The warnings of a pod, or of a template that stands at `path`.
+pub(super) fn pod(path: &str, pod: &Value, old: Option<&Value>, out: &mut Vec<String>) {
+    let at = |field: &str| if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") };
+    let Some(spec) = pod.get("spec") else { return };
+    // Pods are updated by controllers and nodes, which nobody reads warnings of.
+    if path.is_empty() && old.is_some() {
+        return;
+    }
+    let place = at("spec");
+    for key in spec.get("nodeSelector").and_then(Value::as_object).into_iter().flat_map(Map::keys) {
+        if let Some(why) = renamed(key) {
+            out.push(format!("{place}.nodeSelector[{key}]: {why}"));
+        }
+    }
+    for (index, constraint) in spec.items_at(&["topologySpreadConstraints"]).iter().enumerate() {
+        let place = format!("{place}.topologySpreadConstraints[{index}]");
+        let key = constraint.str_at(&["topologyKey"]).unwrap_or_default();
+        if let Some(why) = renamed(key) {
+            out.push(format!("{place}.topologyKey: {key} is {why}"));
+        }
+        if constraint.get("labelSelector").is_none_or(Value::is_null) {
+            out.push(format!("{place}.labelSelector: a null labelSelector results in matching no pod"));
+        }
+    }
+    volumes(&place, spec, out);
+    aliases_and_secrets(&place, spec, out);
+    for resource in ["memory", "ephemeral-storage"] {
+        fractional(&format!("{place}.overhead[{resource}]"), spec.at(&["overhead", resource]), out);
+    }
+    annotations(&at("metadata.annotations"), path.is_empty(), pod, out);
+    for list in ["initContainers", "containers", "ephemeralContainers"] {
+        for (index, container) in spec.items_at(&[list]).iter().enumerate() {
+            self::container(&format!("{place}.{list}[{index}]"), container, out);
+        }
+    }
+    if spec.i64_at(&["terminationGracePeriodSeconds"]).is_some_and(|seconds| seconds < 0) {
+        out.push(format!("{place}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1"));
+    }
+    affinity(&place, spec, out);
+}
+
+fn volumes(place: &str, spec: &Value, out: &mut Vec<String>) {
+    for (index, volume) in spec.items_at(&["volumes"]).iter().enumerate() {
+        let place = format!("{place}.volumes[{index}]");
+        for (kind, why) in GONE {
+            if volume.get(kind).is_some() {
+                let kind = if kind == "storageos" { "storageOS" } else { kind };
+                out.push(format!("{place}.{kind}: {why}"));
+            }
+        }
+        if let Some(template) = volume.at(&["ephemeral", "volumeClaimTemplate", "spec"]) {
+            claim_spec(&format!("{place}.ephemeral.volumeClaimTemplate.spec"), Some(template), out);
+        }
+    }
+    for volume in spec.items_at(&["volumes"]) {
+        let empty = |source: &Value| source.as_object().is_some_and(Map::is_empty);
+        if volume.items_at(&["projected", "sources"]).iter().any(empty) {
+            let name = volume.str_at(&["name"]).unwrap_or_default();
+            out.push(format!("volume \"{name}\" (Projected) has no sources provided"));
+        }
+    }
+}
+
+fn aliases_and_secrets(place: &str, spec: &Value, out: &mut Vec<String>) {
+    let mut twice = |list: &str, field: &str, noun: &str| {
+        let items = spec.items_at(&[list]);
+        for (index, item) in items.iter().enumerate() {
+            let text = item.str_at(&[field]).unwrap_or_default();
+            let before = items.iter().take(index).any(|one| one.str_at(&[field]).unwrap_or_default() == text);
+            if before && (list == "hostAliases" || !text.is_empty()) {
+                out.push(format!("{place}.{list}[{index}].{field}: duplicate {noun} \"{text}\""));
+            }
+        }
+    };
+    twice("hostAliases", "ip", "ip");
+    twice("imagePullSecrets", "name", "name");
+    for (index, secret) in spec.items_at(&["imagePullSecrets"]).iter().enumerate() {
+        if secret.str_at(&["name"]).unwrap_or_default().is_empty() {
+            out.push(format!("{place}.imagePullSecrets[{index}].name: invalid empty name \"\""));
+        }
+    }
+}
+
+fn annotations(place: &str, is_pod: bool, pod: &Value, out: &mut Vec<String>) {
+    let given = pod.at(&["metadata", "annotations"]).and_then(Value::as_object);
+    for key in given.into_iter().flat_map(Map::keys) {
+        if key == SECCOMP && pod.at(&["spec", "securityContext", "seccompProfile"]).is_none() {
+            out.push(format!("{place}[{key}]: non-functional in v1.27+; use the \"seccompProfile\" field instead"));
+        }
+        if key.starts_with(APP_ARMOR) && !is_pod {
+            out.push(format!("{place}[{key}]: deprecated since v1.30; use the \"appArmorProfile\" field instead"));
+        }
+    }
+}
+
+fn container(place: &str, container: &Value, out: &mut Vec<String>) {
+    for resource in ["memory", "ephemeral-storage"] {
+        for part in ["limits", "requests"] {
+            let value = container.at(&["resources", part, resource]);
+            fractional(&format!("{place}.resources.{part}[{resource}]"), value, out);
+        }
+    }
+    let variables = container.items_at(&["env"]);
+    for (index, variable) in variables.iter().enumerate() {
+        let name = variable.str_at(&["name"]).unwrap_or_default();
+        let before = variables.iter().take(index).any(|one| one.str_at(&["name"]) == Some(name));
+        let value = variable.str_at(&["value"]).unwrap_or_default();
+        // One that is made of the one before continues it.
+        if before && !value.contains(&format!("$({name})")) {
+            out.push(format!("{place}.env[{index}]: hides previous definition of \"{name}\", which may be dropped when using apply"));
+        }
+    }
+    ports(place, container, out);
+}
+
+fn ports(place: &str, container: &Value, out: &mut Vec<String>) {
+    let mut seen: BTreeMap<(i64, &str), usize> = BTreeMap::new();
+    for (index, port) in container.items_at(&["ports"]).iter().enumerate() {
+        let number = |field: &str| port.i64_at(&[field]).unwrap_or_default();
+        let text = |field: &str| port.str_at(&[field]).unwrap_or_default();
+        let (own, host, ip, protocol) = (number("containerPort"), number("hostPort"), text("hostIP"), text("protocol"));
+        if !ip.is_empty() && host == 0 {
+            out.push(format!(
+                "{place}.ports[{index}]: hostIP set without hostPort: {{Name:{} HostPort:{host} ContainerPort:{own} Protocol:{protocol} HostIP:{ip}}}",
+                text("name")
+            ));
+        }
+        let Some(first) = seen.get(&(own, protocol)).copied() else {
+            seen.insert((own, protocol), index);
+            continue;
+        };
+        let other = container.items_at(&["ports"]).get(first);
+        let same = other.is_some_and(|other| {
+            other.i64_at(&["hostPort"]).unwrap_or_default() == host && other.str_at(&["hostIP"]).unwrap_or_default() == ip
+        });
+        if same {
+            out.push(format!("{place}.ports[{index}]: duplicate port definition with {place}.ports[{first}]"));
+        }
+    }
+}
+
+fn affinity(place: &str, spec: &Value, out: &mut Vec<String>) {
+    const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+    const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
+    const NONE: &str = "a null labelSelector results in matching no pod";
+    for kind in ["podAffinity", "podAntiAffinity"] {
+        for (index, term) in spec.items_at(&["affinity", kind, REQUIRED]).iter().enumerate() {
+            if term.get("labelSelector").is_none_or(Value::is_null) {
+                out.push(format!("{place}.affinity.{kind}.{REQUIRED}[{index}].labelSelector: {NONE}"));
+            }
+        }
+        for (index, term) in spec.items_at(&["affinity", kind, PREFERRED]).iter().enumerate() {
+            if term.at(&["podAffinityTerm", "labelSelector"]).is_none_or(Value::is_null) {
+                out.push(format!("{place}.affinity.{kind}.{PREFERRED}[{index}].podAffinityTerm.labelSelector: {NONE}"));
+            }
+        }
+    }
+}
