@@ -30,8 +30,8 @@ pub use resources::{Resource, Subresource, Verbs, resource, resources};
 
 pub use selectable::{FieldLabelError, check_field_label, field_value};
 pub use subresources::prepare_subresource;
-pub use warnings::warnings;
 pub use validation::{CompileCondition, validate, validate_binding, validate_subresource, validate_webhooks};
+pub use warnings::warnings;
 
 pub(crate) use types::kinds_of_type;
 

@@ -100,12 +100,18 @@ mod tests {
     #[test]
     fn faults_are_told_in_the_words_of_go() {
         let fault = |text: &str, micro| parse(text, micro).unwrap_err();
-        assert_eq!(fault("x", false), "parsing time \"x\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"x\" as \"2006\"");
+        assert_eq!(
+            fault("x", false),
+            "parsing time \"x\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"x\" as \"2006\""
+        );
         assert_eq!(
             fault("2020-01-01T00:00:00.1Z", true),
             "parsing time \"2020-01-01T00:00:00.1Z\" as \"2006-01-02T15:04:05.000000Z07:00\": cannot parse \".1Z\" as \".000000\""
         );
-        assert_eq!(fault("2020-13-01T00:00:00Z", false), "parsing time \"2020-13-01T00:00:00Z\": month out of range");
+        assert_eq!(
+            fault("2020-13-01T00:00:00Z", false),
+            "parsing time \"2020-13-01T00:00:00Z\": month out of range"
+        );
         assert!(parse("2020-01-01T00:00:00.123456+02:00", true).is_ok());
         assert!(parse("2020-01-01T00:00:00.5Z", false).is_ok());
     }

@@ -47,7 +47,8 @@ fn drop_disabled(gvk: &Gvk, old: Option<&Value>, object: &mut Value) {
         }
         ("", "Node") => drop(&["spec", "configSource"]),
         ("discovery.k8s.io", "EndpointSlice") => {
-            for endpoint in object.at_mut(&["endpoints"]).and_then(Value::as_array_mut).into_iter().flatten() {
+            for endpoint in object.at_mut(&["endpoints"]).and_then(Value::as_array_mut).into_iter().flatten()
+            {
                 endpoint.take(&["deprecatedTopology"]);
             }
         }
@@ -138,7 +139,9 @@ fn pod_networks(node: &mut Value) {
 fn match_label_keys(pod: &mut Value) {
     let labels = object::labels(pod).cloned().unwrap_or_default();
     let Some(spec) = pod.get_mut("spec") else { return };
-    for constraint in spec.get_mut("topologySpreadConstraints").and_then(Value::as_array_mut).into_iter().flatten() {
+    for constraint in
+        spec.get_mut("topologySpreadConstraints").and_then(Value::as_array_mut).into_iter().flatten()
+    {
         select_labels(constraint, &labels);
     }
     for kind in ["podAffinity", "podAntiAffinity"] {
@@ -160,7 +163,8 @@ fn select_labels(term: &mut Value, labels: &Map) {
         return;
     }
     for (list, operator) in [("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")] {
-        let keys: Vec<String> = term.items_at(&[list]).iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        let keys: Vec<String> =
+            term.items_at(&[list]).iter().filter_map(Value::as_str).map(str::to_owned).collect();
         for key in keys {
             let Some(value) = labels.get(&key) else { continue };
             let expression = json!({"key": key, "operator": operator, "values": [value.clone()]});
@@ -198,7 +202,8 @@ fn drop_of_old_type(old: &Value, service: &mut Value) {
     };
     if has_node_ports(&before) && !has_node_ports(&now) {
         if ports(service) == ports(old) {
-            for port in service.at_mut(&["spec", "ports"]).and_then(Value::as_array_mut).into_iter().flatten() {
+            for port in service.at_mut(&["spec", "ports"]).and_then(Value::as_array_mut).into_iter().flatten()
+            {
                 port.take(&["nodePort"]);
             }
         }

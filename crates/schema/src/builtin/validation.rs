@@ -65,9 +65,13 @@ pub fn validate(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<Error> {
         ("networking.k8s.io", "IPAddress") => network::ip_address(&at, old, errors_ref),
         ("networking.k8s.io", "ServiceCIDR") => network::service_cidr(&at, old, errors_ref),
         ("flowcontrol.apiserver.k8s.io", "FlowSchema") => control::flow_schema(&at, errors_ref),
-        ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration") => control::priority_level(&at, errors_ref),
+        ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration") => {
+            control::priority_level(&at, errors_ref)
+        }
         ("apiregistration.k8s.io", "APIService") => control::api_service(&at, errors_ref),
-        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => control::admission_policy(&at, errors_ref),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => {
+            control::admission_policy(&at, errors_ref)
+        }
         ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => {
             control::policy_binding(&at, errors_ref);
         }

@@ -90,7 +90,9 @@ fn service(object: &Value, out: &mut Vec<String>) {
         }
     }
     if external && !headless && kind != "ExternalName" {
-        out.push("spec.externalIPs is deprecated and may no longer be implemented in some clusters".to_owned());
+        out.push(
+            "spec.externalIPs is deprecated and may no longer be implemented in some clusters".to_owned(),
+        );
     }
     if kind == "ExternalName" && external {
         out.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
@@ -99,7 +101,9 @@ fn service(object: &Value, out: &mut Vec<String>) {
         out.push("spec.externalName is ignored when spec.type is not \"ExternalName\"".to_owned());
     }
     if text("trafficDistribution") == "PreferClose" {
-        out.push("spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"".to_owned());
+        out.push(
+            "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"".to_owned(),
+        );
     }
 }
 
@@ -137,7 +141,9 @@ const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 
 fn claim(object: &Value, out: &mut Vec<String>) {
     if object::annotation(object, CLASS).is_some() {
-        out.push(format!("metadata.annotations[{CLASS}]: deprecated since v1.8; use \"storageClassName\" attribute instead"));
+        out.push(format!(
+            "metadata.annotations[{CLASS}]: deprecated since v1.8; use \"storageClassName\" attribute instead"
+        ));
     }
     claim_spec("spec", object.get("spec"), out);
 }
@@ -151,7 +157,9 @@ fn claim_spec(path: &str, spec: Option<&Value>, out: &mut Vec<String>) {
 
 fn volume(object: &Value, out: &mut Vec<String>) {
     if object::annotation(object, CLASS).is_some() {
-        out.push(format!("metadata.annotations[{CLASS}]: deprecated since v1.8; use \"storageClassName\" attribute instead"));
+        out.push(format!(
+            "metadata.annotations[{CLASS}]: deprecated since v1.8; use \"storageClassName\" attribute instead"
+        ));
     }
     if object.str_at(&["spec", "persistentVolumeReclaimPolicy"]) == Some("Recycle") {
         let text = "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended \
@@ -159,7 +167,9 @@ fn volume(object: &Value, out: &mut Vec<String>) {
         out.push(text.to_owned());
     }
     let gone = |field: &str| pods::GONE.iter().find(|(known, _)| *known == field);
-    for (field, why) in object.get("spec").and_then(Value::as_object).into_iter().flat_map(Map::keys).filter_map(gone) {
+    for (field, why) in
+        object.get("spec").and_then(Value::as_object).into_iter().flat_map(Map::keys).filter_map(gone)
+    {
         out.push(format!("spec.{field}: {why}"));
     }
     fractional("spec.capacity[storage]", object.at(&["spec", "capacity", "storage"]), out);

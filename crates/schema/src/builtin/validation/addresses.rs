@@ -16,7 +16,9 @@ pub(super) fn not_special(path: &Path, text: &str, errors: &mut Errors) {
         return errors.invalid(path, text, "must be a valid IP address");
     };
     let (local, group) = match ip {
-        IpAddr::V4(ip) => (ip.is_link_local(), ip.octets()[0] == 224 && ip.octets()[1] == 0 && ip.octets()[2] == 0),
+        IpAddr::V4(ip) => {
+            (ip.is_link_local(), ip.octets()[0] == 224 && ip.octets()[1] == 0 && ip.octets()[2] == 0)
+        }
         IpAddr::V6(ip) => (ip.is_unicast_link_local(), ip.segments()[0] & 0xff0f == 0xff02),
     };
     let mut complain = |wrong: bool, detail: &str| {

@@ -139,7 +139,8 @@ pub(super) fn api_service(at: &At<'_>, errors: &mut Errors) {
     let (group, version) = (spec.text("group"), spec.text("version"));
     let (name, expected) = (at.child("metadata").text("name"), format!("{version}.{group}"));
     if name != expected {
-        let detail = format!("must be `spec.version+\".\"+spec.group`: {}", pilothouse_value::field::quote(&expected));
+        let detail =
+            format!("must be `spec.version+\".\"+spec.group`: {}", pilothouse_value::field::quote(&expected));
         errors.invalid(&at.path.child("metadata").child("name"), name, detail);
     }
     let path = spec.path.child("group");
@@ -192,7 +193,9 @@ pub(super) fn policy_binding(at: &At<'_>, errors: &mut Errors) {
         _ => errors.complaints(&spec.path.child("policyName"), name, names::dns1123_subdomain(name)),
     }
     if let Some(resources) = spec.find("matchResources") {
-        for selector in ["namespaceSelector", "objectSelector"].iter().filter_map(|field| resources.find(field)) {
+        for selector in
+            ["namespaceSelector", "objectSelector"].iter().filter_map(|field| resources.find(field))
+        {
             label_selector(&selector, errors);
         }
     }
@@ -254,7 +257,11 @@ pub(super) fn resource_claim(at: &At<'_>, template: bool, old: Option<&Value>, e
         let class = exactly.text("deviceClassName");
         match class {
             "" => errors.required(&exactly.path.child("deviceClassName"), ""),
-            _ => errors.complaints(&exactly.path.child("deviceClassName"), class, names::dns1123_subdomain(class)),
+            _ => errors.complaints(
+                &exactly.path.child("deviceClassName"),
+                class,
+                names::dns1123_subdomain(class),
+            ),
         }
         errors.one_of(&exactly, "allocationMode", &["All", "ExactCount"], false);
     }
@@ -282,9 +289,12 @@ pub(super) fn resource_slice(at: &At<'_>, old: Option<&Value>, errors: &mut Erro
     if count <= 0 {
         errors.invalid(&pool.path.child("resourceSliceCount"), count, "must be greater than zero");
     }
-    let given = ["nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"].iter().filter(|field| spec.find(field).is_some());
+    let given = ["nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"]
+        .iter()
+        .filter(|field| spec.find(field).is_some());
     if given.count() == 0 {
-        let detail = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
+        let detail =
+            "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
         errors.required(&spec.path, detail);
     }
     let Some(old) = old.and_then(|old| old.get("spec")) else { return };

@@ -102,7 +102,6 @@ pub(super) fn config_map(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) 
     }
 }
 
-
 /// What the finalizers of a namespace's spec may be called, and the levels of security that its labels may ask for.
 pub(super) fn namespace(at: &At<'_>, errors: &mut Errors) {
     let path = at.path.child("spec").child("finalizers");

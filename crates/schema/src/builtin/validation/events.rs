@@ -33,7 +33,9 @@ pub(super) fn event(at: &At<'_>, new_group: bool, old: Option<&Value>, errors: &
     if !["Normal", "Warning"].contains(&kind) {
         errors.invalid(&Path::new("type"), "", format!("has invalid value: {kind}"));
     }
-    for (own, shown) in [("deprecatedFirstTimestamp", "firstTimestamp"), ("deprecatedLastTimestamp", "lastTimestamp")] {
+    for (own, shown) in
+        [("deprecatedFirstTimestamp", "firstTimestamp"), ("deprecatedLastTimestamp", "lastTimestamp")]
+    {
         if at.find(own).is_some() {
             errors.invalid(&Path::new(shown), "", "needs to be unset");
         }

@@ -46,9 +46,15 @@ pub(super) fn ingress(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
         let text = class.value.as_str().unwrap_or_default();
         errors.complaints(&class.path, text, names::dns1123_subdomain(text));
         let annotation = at.child("metadata").child("annotations").find(INGRESS_CLASS);
-        if let Some(annotation) = annotation.filter(|annotation| old.is_none() && annotation.value != class.value) {
+        if let Some(annotation) =
+            annotation.filter(|annotation| old.is_none() && annotation.value != class.value)
+        {
             let path = Path::new("annotations").child(INGRESS_CLASS);
-            errors.invalid(&path, annotation.value.clone(), "must match `ingressClassName` when both are specified");
+            errors.invalid(
+                &path,
+                annotation.value.clone(),
+                "must match `ingressClassName` when both are specified",
+            );
         }
     }
 }
@@ -298,7 +304,12 @@ pub(super) fn service_cidr(at: &At<'_>, old: Option<&Value>, errors: &mut Errors
         return errors.required(&list.path, "at least one CIDR required");
     }
     if networks.len() > 2 {
-        return errors.shown(&list.path, "networking.ServiceCIDRSpec", spec.value, "may only hold up to 2 values");
+        return errors.shown(
+            &list.path,
+            "networking.ServiceCIDRSpec",
+            spec.value,
+            "may only hold up to 2 values",
+        );
     }
     let mut families = Vec::new();
     let before = errors.0.len();
@@ -316,7 +327,8 @@ pub(super) fn service_cidr(at: &At<'_>, old: Option<&Value>, errors: &mut Errors
     }
     if errors.0.len() == before && matches!(families[..], [one, other] if one == other) {
         let first = networks.first().and_then(|at| at.value.as_str()).unwrap_or_default();
-        let detail = format!("may specify no more than one IP for each IP family, i.e {first} and 2001:db8::/64");
+        let detail =
+            format!("may specify no more than one IP for each IP family, i.e {first} and 2001:db8::/64");
         errors.invalid(&list.path, list.value.clone(), detail);
     }
 }

@@ -109,6 +109,10 @@ fn networks(spec: &At<'_>, errors: &mut Errors) {
     let both = parsed.contains(&true) && parsed.contains(&false);
     if networks.len() > 1 && (!both || networks.len() > 2) {
         let value = spec.child("podCIDRs").value.clone();
-        errors.invalid(&spec.path.child("podCIDRs"), value, "may specify no more than one CIDR for each IP family");
+        errors.invalid(
+            &spec.path.child("podCIDRs"),
+            value,
+            "may specify no more than one CIDR for each IP family",
+        );
     }
 }

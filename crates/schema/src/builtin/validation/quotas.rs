@@ -59,11 +59,16 @@ fn limits(at: &At<'_>, kind: &str, errors: &mut Errors) {
         errors.required(&at.path.child("limits"), detail);
     }
     let ratios = names("maxLimitRequestRatio", errors);
-    let all: BTreeSet<&String> = [&max, &min, &given, &requested, &ratios].iter().flat_map(|map| map.keys()).collect();
+    let all: BTreeSet<&String> =
+        [&max, &min, &given, &requested, &ratios].iter().flat_map(|map| map.keys()).collect();
     for key in all {
         let path = |part: &str| at.path.child(part).key(key);
         let of = |map: &BTreeMap<String, Quantity>| map.get(key).copied();
-        let mut order = |low: Option<Quantity>, high: Option<Quantity>, part: &str, shown_low: bool, words: (&str, &str)| {
+        let mut order = |low: Option<Quantity>,
+                         high: Option<Quantity>,
+                         part: &str,
+                         shown_low: bool,
+                         words: (&str, &str)| {
             if let (Some(low), Some(high)) = (low, high)
                 && low > high
             {
@@ -97,8 +102,14 @@ fn limits(at: &At<'_>, kind: &str, errors: &mut Errors) {
     }
 }
 
-const SCOPES: [&str; 6] =
-    ["Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity"];
+const SCOPES: [&str; 6] = [
+    "Terminating",
+    "NotTerminating",
+    "BestEffort",
+    "NotBestEffort",
+    "PriorityClass",
+    "CrossNamespacePodAffinity",
+];
 /// Scopes of which one object cannot be in both.
 const CONFLICTS: [(&str, &str); 2] = [("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating")];
 
@@ -112,7 +123,14 @@ pub(super) fn quota(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     scopes(&spec, errors);
     selector(&spec, errors);
     if let Some(old) = old {
-        let set = |value: &Value| value.items_at(&["spec", "scopes"]).iter().filter_map(Value::as_str).map(str::to_owned).collect::<BTreeSet<_>>();
+        let set = |value: &Value| {
+            value
+                .items_at(&["spec", "scopes"])
+                .iter()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect::<BTreeSet<_>>()
+        };
         if set(at.value) != set(old) {
             let scopes = spec.child("scopes");
             errors.invalid(&scopes.path, scopes.value.clone(), IMMUTABLE);
@@ -124,7 +142,25 @@ pub(super) fn quota(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
 fn is_standard(name: &str) -> bool {
     matches!(
         name,
-        "cpu" | "memory" | "ephemeral-storage" | "requests.cpu" | "requests.memory" | "requests.storage" | "requests.ephemeral-storage" | "limits.cpu" | "limits.memory" | "limits.ephemeral-storage" | "pods" | "resourcequotas" | "services" | "replicationcontrollers" | "secrets" | "persistentvolumeclaims" | "configmaps" | "services.nodeports" | "services.loadbalancers"
+        "cpu"
+            | "memory"
+            | "ephemeral-storage"
+            | "requests.cpu"
+            | "requests.memory"
+            | "requests.storage"
+            | "requests.ephemeral-storage"
+            | "limits.cpu"
+            | "limits.memory"
+            | "limits.ephemeral-storage"
+            | "pods"
+            | "resourcequotas"
+            | "services"
+            | "replicationcontrollers"
+            | "secrets"
+            | "persistentvolumeclaims"
+            | "configmaps"
+            | "services.nodeports"
+            | "services.loadbalancers"
     ) || name.starts_with("requests.hugepages-")
         || name.starts_with("hugepages-")
 }
@@ -132,10 +168,23 @@ fn is_standard(name: &str) -> bool {
 fn fits(scope: &str, resource: &str) -> bool {
     let of_pods = matches!(
         resource,
-        "pods" | "cpu" | "memory" | "requests.cpu" | "requests.memory" | "limits.cpu" | "limits.memory" | "ephemeral-storage" | "requests.ephemeral-storage" | "limits.ephemeral-storage"
+        "pods"
+            | "cpu"
+            | "memory"
+            | "requests.cpu"
+            | "requests.memory"
+            | "limits.cpu"
+            | "limits.memory"
+            | "ephemeral-storage"
+            | "requests.ephemeral-storage"
+            | "limits.ephemeral-storage"
     );
     match scope {
-        "Terminating" | "NotTerminating" | "NotBestEffort" | "PriorityClass" | "CrossNamespacePodAffinity" => of_pods,
+        "Terminating"
+        | "NotTerminating"
+        | "NotBestEffort"
+        | "PriorityClass"
+        | "CrossNamespacePodAffinity" => of_pods,
         "BestEffort" => resource == "pods",
         _ => true,
     }
@@ -173,7 +222,12 @@ fn selector(spec: &At<'_>, errors: &mut Errors) {
         }
         for (name, _) in spec.map("hard") {
             if is_standard(name) && !fits(scope, name) {
-                errors.shown(&path, "core.ScopeSelector", selector.value, "unsupported scope applied to resource");
+                errors.shown(
+                    &path,
+                    "core.ScopeSelector",
+                    selector.value,
+                    "unsupported scope applied to resource",
+                );
             }
         }
         if !matches!(scope, "PriorityClass") && SCOPES.contains(&scope) && operator != "Exists" {
@@ -185,13 +239,15 @@ fn selector(spec: &At<'_>, errors: &mut Errors) {
         match operator {
             "In" | "NotIn" => {
                 if values.is_empty() {
-                    let detail = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
+                    let detail =
+                        "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
                     errors.required(&path.child("values"), detail);
                 }
             }
             "Exists" | "DoesNotExist" => {
                 if !values.is_empty() {
-                    let detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
+                    let detail =
+                        "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
                     errors.invalid(&path.child("values"), requirement.child("values").value.clone(), detail);
                 }
             }

@@ -61,7 +61,8 @@ pub(super) fn service(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
 }
 
 fn is_headless(spec: &Value) -> bool {
-    spec.items_at(&["clusterIPs"]).first().and_then(Value::as_str) == Some("None") && spec.items_at(&["clusterIPs"]).len() == 1
+    spec.items_at(&["clusterIPs"]).first().and_then(Value::as_str) == Some("None")
+        && spec.items_at(&["clusterIPs"]).len() == 1
         || spec.str_at(&["clusterIP"]) == Some("None")
 }
 
@@ -80,7 +81,10 @@ fn of_kind(spec: &At<'_>, kind: &str, errors: &mut Errors) {
                 errors.forbidden(&spec.path.child("ipFamilies"), "may not be set for ExternalName services");
             }
             if spec.find("ipFamilyPolicy").is_some() {
-                errors.forbidden(&spec.path.child("ipFamilyPolicy"), "may not be set for ExternalName services");
+                errors.forbidden(
+                    &spec.path.child("ipFamilyPolicy"),
+                    "may not be set for ExternalName services",
+                );
             }
             let name = spec.text("externalName").trim_end_matches('.');
             let path = spec.path.child("externalName");
@@ -250,7 +254,8 @@ fn source_ranges(spec: &At<'_>, kind: &str, errors: &mut Errors) {
 
 /// Whether anyone outside the cluster may call the service.
 fn is_external(spec: &At<'_>, kind: &str) -> bool {
-    matches!(kind, "LoadBalancer" | "NodePort") || kind == "ClusterIP" && !spec.items("externalIPs").is_empty()
+    matches!(kind, "LoadBalancer" | "NodePort")
+        || kind == "ClusterIP" && !spec.items("externalIPs").is_empty()
 }
 
 fn traffic(spec: &At<'_>, kind: &str, errors: &mut Errors) {
@@ -294,7 +299,9 @@ fn cluster_ips_unchanged(spec: &At<'_>, old: &Value, errors: &mut Errors) {
         errors.invalid(&path.index(0), Value::Array(Vec::new()), "primary clusterIP can not be unset");
     }
     let whole = new.len() == before.len();
-    for (index, _) in new.iter().zip(before).enumerate().filter(|(index, (new, old))| new != old && (whole || *index == 0)) {
+    for (index, _) in
+        new.iter().zip(before).enumerate().filter(|(index, (new, old))| new != old && (whole || *index == 0))
+    {
         errors.invalid(&path.index(index), shown(), ONCE);
     }
     if before.len() > 1 && new.len() == 1 && spec.text("ipFamilyPolicy") != "SingleStack" {

@@ -33,7 +33,8 @@ const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 fn renamed(label: &str) -> Option<String> {
     let (_, now) = LABELS.iter().find(|(old, _)| *old == label)?;
-    let since = if label.contains("instance-type") || label.contains("failure-domain") { "v1.17" } else { "v1.14" };
+    let since =
+        if label.contains("instance-type") || label.contains("failure-domain") { "v1.17" } else { "v1.14" };
     Some(format!("deprecated since {since}; use \"{now}\" instead"))
 }
 
@@ -124,10 +125,14 @@ fn annotations(place: &str, is_pod: bool, pod: &Value, out: &mut Vec<String>) {
     let given = pod.at(&["metadata", "annotations"]).and_then(Value::as_object);
     for key in given.into_iter().flat_map(Map::keys) {
         if key == SECCOMP && pod.at(&["spec", "securityContext", "seccompProfile"]).is_none() {
-            out.push(format!("{place}[{key}]: non-functional in v1.27+; use the \"seccompProfile\" field instead"));
+            out.push(format!(
+                "{place}[{key}]: non-functional in v1.27+; use the \"seccompProfile\" field instead"
+            ));
         }
         if key.starts_with(APP_ARMOR) && !is_pod {
-            out.push(format!("{place}[{key}]: deprecated since v1.30; use the \"appArmorProfile\" field instead"));
+            out.push(format!(
+                "{place}[{key}]: deprecated since v1.30; use the \"appArmorProfile\" field instead"
+            ));
         }
     }
 }
@@ -157,7 +162,8 @@ fn ports(place: &str, container: &Value, out: &mut Vec<String>) {
     for (index, port) in container.items_at(&["ports"]).iter().enumerate() {
         let number = |field: &str| port.i64_at(&[field]).unwrap_or_default();
         let text = |field: &str| port.str_at(&[field]).unwrap_or_default();
-        let (own, host, ip, protocol) = (number("containerPort"), number("hostPort"), text("hostIP"), text("protocol"));
+        let (own, host, ip, protocol) =
+            (number("containerPort"), number("hostPort"), text("hostIP"), text("protocol"));
         if !ip.is_empty() && host == 0 {
             out.push(format!(
                 "{place}.ports[{index}]: hostIP set without hostPort: {{Name:{} HostPort:{host} ContainerPort:{own} Protocol:{protocol} HostIP:{ip}}}",
@@ -170,10 +176,13 @@ fn ports(place: &str, container: &Value, out: &mut Vec<String>) {
         };
         let other = container.items_at(&["ports"]).get(first);
         let same = other.is_some_and(|other| {
-            other.i64_at(&["hostPort"]).unwrap_or_default() == host && other.str_at(&["hostIP"]).unwrap_or_default() == ip
+            other.i64_at(&["hostPort"]).unwrap_or_default() == host
+                && other.str_at(&["hostIP"]).unwrap_or_default() == ip
         });
         if same {
-            out.push(format!("{place}.ports[{index}]: duplicate port definition with {place}.ports[{first}]"));
+            out.push(format!(
+                "{place}.ports[{index}]: duplicate port definition with {place}.ports[{first}]"
+            ));
         }
     }
 }
@@ -190,7 +199,9 @@ fn affinity(place: &str, spec: &Value, out: &mut Vec<String>) {
         }
         for (index, term) in spec.items_at(&["affinity", kind, PREFERRED]).iter().enumerate() {
             if term.at(&["podAffinityTerm", "labelSelector"]).is_none_or(Value::is_null) {
-                out.push(format!("{place}.affinity.{kind}.{PREFERRED}[{index}].podAffinityTerm.labelSelector: {NONE}"));
+                out.push(format!(
+                    "{place}.affinity.{kind}.{PREFERRED}[{index}].podAffinityTerm.labelSelector: {NONE}"
+                ));
             }
         }
     }
