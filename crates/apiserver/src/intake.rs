@@ -289,8 +289,10 @@ pub(crate) fn check_kind(gvk: &Gvk, value: &mut Value) -> Result<(), Status> {
 
 /// Whether a kind can still be read in a version that is no longer served.
 fn was_served(given: &Gvk) -> bool {
-    const GONE: [(&str, &[&str]); 11] = [
+    const GONE: [(&str, &[&str]); 14] = [
         ("admissionregistration.k8s.io", &["v1beta1"]),
+        ("apiextensions.k8s.io", &["v1beta1"]),
+        ("apiregistration.k8s.io", &["v1beta1"]),
         ("apps", &["v1beta1", "v1beta2"]),
         ("batch", &["v1beta1"]),
         ("certificates.k8s.io", &["v1beta1"]),
@@ -300,6 +302,7 @@ fn was_served(given: &Gvk) -> bool {
         ("networking.k8s.io", &["v1beta1"]),
         ("policy", &["v1beta1"]),
         ("rbac.authorization.k8s.io", &["v1alpha1", "v1beta1"]),
+        ("scheduling.k8s.io", &["v1alpha1", "v1beta1"]),
         ("storage.k8s.io", &["v1alpha1", "v1beta1"]),
     ];
     let current = Gvk::new(&given.group, "v1", &given.kind);
