@@ -21,6 +21,8 @@ mod delete;
 #[cfg(test)]
 mod discovery;
 #[cfg(test)]
+mod elsewhere;
+#[cfg(test)]
 mod hook;
 #[cfg(test)]
 mod http;

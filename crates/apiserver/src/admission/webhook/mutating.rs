@@ -80,7 +80,7 @@ pub(in crate::admission) async fn mutate(
             again.changed();
             again.wanted = true;
         }
-        shown.dirty |= outcome.is_ok();
+        shown.dirty |= mutated;
         if webhook.reinvoked {
             again.asked.insert(webhook.uid.clone());
         }
