@@ -16,14 +16,25 @@ pub const MAX_COPIED_BYTES: usize = 3 * 1024 * 1024;
 pub fn apply(doc: &Value, patch: &Value) -> Result<Value, PatchError> {
     let operations = decode(patch)?;
     let mut doc = doc.clone();
-    let mut copied = 0;
+    let (mut copied, mut deepest) = (0, MAX_DEPTH);
     for operation in &operations {
         operation.apply(&mut doc, &mut copied)?;
+        // Nothing is put deeper than its path leads. The document is looked at only when that may have become much.
+        deepest += operation.path.map_or(0, |path| path.split('/').count());
+        if deepest > 4 * MAX_DEPTH {
+            check_depth(&doc)?;
+            deepest = MAX_DEPTH;
+        }
     }
-    if is_deeper_than(&doc, MAX_DEPTH) {
+    check_depth(&doc)?;
+    Ok(doc)
+}
+
+fn check_depth(doc: &Value) -> Result<(), PatchError> {
+    if is_deeper_than(doc, MAX_DEPTH) {
         return inapplicable(format!("the patched document is nested deeper than {MAX_DEPTH} levels"));
     }
-    Ok(doc)
+    Ok(())
 }
 
 /// What strict decoding finds wrong in a patch that can be applied all the same: fields that no operation has.

@@ -100,6 +100,9 @@ pub struct Updater<'u, C> {
 /// What the managers come to, and what has changed in the version of the request.
 type Settled<K> = (Managers<K>, Comparison);
 
+/// What an apply comes to: the document, unless it is as it was, and who owns what.
+pub type Applied<T, K> = (Option<Typed<'static, T>>, Managers<K>);
+
 impl<'u, 's, C: Converter<'s>> Updater<'u, C> {
     /// Gives what has changed from `live` to `new` to the manager who changed it.
     ///
@@ -145,7 +148,7 @@ impl<'u, 's, C: Converter<'s>> Updater<'u, C> {
         managers: Managers<K>,
         manager: &K,
         force: bool,
-    ) -> Result<(Option<Typed<'static, C::Type>>, Managers<K>), Refusal<K>> {
+    ) -> Result<Applied<C::Type, K>, Refusal<K>> {
         let mut managers = self.reconcile(live, managers)?;
         let merged = typed::merge(live.ty, &live.value, &config.value)
             .map_err(|why| format!("failed to merge config: {why}"))?;

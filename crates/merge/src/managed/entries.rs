@@ -156,7 +156,7 @@ impl Entries {
 
     /// Writes the entries into an object, in their order. No entries leave no field.
     pub(super) fn write(self, object: &mut Value) {
-        match self.to_value() {
+        match self.into_value() {
             Some(list) => object.set(&MANAGED_FIELDS, list),
             None => {
                 object.take(&MANAGED_FIELDS);
@@ -165,7 +165,7 @@ impl Entries {
     }
 
     /// The list of entries, in their order; `None` if there are none.
-    pub(super) fn to_value(mut self) -> Option<Value> {
+    pub(super) fn into_value(mut self) -> Option<Value> {
         if self.managers.is_empty() {
             return None;
         }

@@ -43,7 +43,7 @@ pub fn scale_to_subresource(
             scale.managers.insert(identity, owned);
         }
     }
-    Ok(scale.to_value())
+    Ok(scale.into_value())
 }
 
 /// The entries of an object with the entries `parent`, after its scale got the entries `scale`. `version` is the one that
@@ -87,5 +87,5 @@ pub fn scale_to_parent(
             .managers
             .insert(identity, Owned { fields, version: version.to_owned(), applied: owned.applied });
     }
-    Ok(settled.to_value())
+    Ok(settled.into_value())
 }

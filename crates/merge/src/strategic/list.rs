@@ -34,7 +34,7 @@ pub(super) fn merge(
         return Err(PatchError::Unsupported(text));
     };
     let count = original.len();
-    let (original, patch, stale) = obey_directives(original, patch, key)?;
+    let [original, patch, stale] = obey_directives(original, patch, key)?;
     let before = original.clone();
     let merged = merge_items(original, &patch, key, field)?;
     if let Some(seen) = seen.filter(|_| !stale.is_empty()) {
@@ -74,7 +74,7 @@ fn obey_directives(
     original: Vec<Value>,
     patch: Vec<Value>,
     key: &str,
-) -> Result<(Vec<Value>, Vec<Value>, Vec<Value>), PatchError> {
+) -> Result<[Vec<Value>; 3], PatchError> {
     let mut rest = Vec::with_capacity(patch.len());
     let mut gone = Vec::new();
     let mut replaces = false;
@@ -98,10 +98,10 @@ fn obey_directives(
         }
     }
     if replaces {
-        return Ok((rest, Vec::new(), Vec::new()));
+        return Ok([rest, Vec::new(), Vec::new()]);
     }
     let (kept, stale) = if gone.is_empty() { (original, Vec::new()) } else { delete(original, &gone, key) };
-    Ok((kept, rest, stale))
+    Ok([kept, rest, stale])
 }
 
 /// Deletes the items with these names, one name after the other.

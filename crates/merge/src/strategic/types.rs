@@ -71,8 +71,8 @@ impl<'s> Typed<'s> {
             )));
         };
         let schema = child.get();
-        let strategies = schema.patch_strategies().iter().copied();
-        let strategy = strategies.filter(|strategy| *strategy != "retainKeys").next().unwrap_or_default();
+        let mut strategies = schema.patch_strategies().iter().copied();
+        let strategy = strategies.find(|strategy| *strategy != "retainKeys").unwrap_or_default();
         Ok(Field { ty: Typed::of(child), merge_key: schema.patch_merge_key(), strategy })
     }
 

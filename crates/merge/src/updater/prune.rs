@@ -6,6 +6,9 @@ use crate::typed;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+/// What is merged, and what is left of it.
+type Both<T> = (Typed<'static, T>, Typed<'static, T>);
+
 impl<'s, C: Converter<'s>> Updater<'_, C> {
     /// Removes from `merged` what the manager applied before, does not apply now, and nobody else owns.
     pub(super) fn prune<K: Ord>(
@@ -62,7 +65,7 @@ impl<'s, C: Converter<'s>> Updater<'_, C> {
         pruned: Typed<'static, C::Type>,
         version: &str,
         fields: &FieldSet,
-    ) -> Result<(Typed<'static, C::Type>, Typed<'static, C::Type>), String> {
+    ) -> Result<Both<C::Type>, String> {
         let convert = |document, which| match self.converter.convert(document, version) {
             Ok(converted) => Ok(Some(owned(converted))),
             Err(ConvertError::NoSuchVersion) => Ok(None),

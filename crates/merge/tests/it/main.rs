@@ -5,6 +5,8 @@ mod bookkeeping;
 #[cfg(test)]
 mod json_patch;
 #[cfg(test)]
+mod laws;
+#[cfg(test)]
 mod managed;
 #[cfg(test)]
 mod merge_patch;
