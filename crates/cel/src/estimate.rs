@@ -41,7 +41,8 @@ impl SizeEstimator for DeclType {
                     Shape::Map(_) if at + 1 == steps.len() => return Some(SizeEstimate { min: 0, max: 0 }),
                     _ => return None,
                 },
-                name => here.as_object()?.field(name)?.ty(),
+                // As upstream, only the escaped name tells the size of what is called by a reserved word.
+                name => here.as_object()?.field(name).filter(|field| field.ident() == Some(name))?.ty(),
             };
         }
         Some(SizeEstimate { min: 0, max: u64::try_from(here.max_elements()).unwrap_or(0) })

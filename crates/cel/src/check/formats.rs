@@ -39,16 +39,12 @@ fn mismatch(kind: char, arg: &Expr, checked: &Checked) -> Option<(Id, String)> {
     let fits = match kind {
         's' => return text_mismatch(arg, checked),
         'd' | 'o' => matches!(ty, Type::Int | Type::Uint),
-        'f' | 'e' => matches!(ty, Type::Double) || is_written_double(arg),
+        // Numbers that have no literal are given as strings.
+        'f' | 'e' => matches!(ty, Type::Double | Type::String),
         'b' => matches!(ty, Type::Int | Type::Uint | Type::Bool),
         _ => matches!(ty, Type::Int | Type::Uint | Type::String | Type::Bytes),
     };
     (!fits).then(|| (arg.id, type_error(kind, ty.name())))
-}
-
-/// Numbers that have no literal may be given as strings.
-fn is_written_double(arg: &Expr) -> bool {
-    matches!(&arg.kind, Kind::Literal(Literal::String(text)) if matches!(&**text, "NaN" | "Infinity" | "-Infinity"))
 }
 
 /// The first part of a value that cannot be written as text.

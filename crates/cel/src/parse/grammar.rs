@@ -472,9 +472,9 @@ impl Parser<'_> {
         } else {
             (Vec::new(), 0)
         };
-        self.trailing_comma(Kind::RBrace)?;
+        let end = self.trailing_comma(Kind::RBrace);
         let message = ast::Struct { name: name.into(), fields };
-        Ok(Parsed { expr: Expr { id, kind: Node::Struct(Box::new(message)) }, depth })
+        self.or_keep(end, Parsed { expr: Expr { id, kind: Node::Struct(Box::new(message)) }, depth })
     }
 
     /// A last comma, and the bracket that closes.
@@ -533,8 +533,8 @@ impl Parser<'_> {
         } else {
             (List { elements: Vec::new(), optional: Vec::new() }, 0)
         };
-        self.trailing_comma(Kind::RBracket)?;
-        Ok(Parsed { expr: Expr { id, kind: Node::List(Box::new(list)) }, depth })
+        let end = self.trailing_comma(Kind::RBracket);
+        self.or_keep(end, Parsed { expr: Expr { id, kind: Node::List(Box::new(list)) }, depth })
     }
 
     fn list_init(&mut self) -> Result<(List, u32), Stop> {
@@ -566,8 +566,8 @@ impl Parser<'_> {
         } else {
             (Vec::new(), 0)
         };
-        self.trailing_comma(Kind::RBrace)?;
-        Ok(Parsed { expr: Expr { id, kind: Node::Map(entries) }, depth })
+        let end = self.trailing_comma(Kind::RBrace);
+        self.or_keep(end, Parsed { expr: Expr { id, kind: Node::Map(entries) }, depth })
     }
 
     fn map_init(&mut self) -> Result<(Vec<Entry>, u32), Stop> {
