@@ -184,7 +184,11 @@ pub(crate) fn read(
     // The metadata of a defined kind loses an empty list when it is read.
     let clears_managers = resource.is_built_in()
         && value.at(&MANAGED_FIELDS).and_then(Value::as_array).is_some_and(Vec::is_empty);
-    let unknown = kinds::prune(resource, &mut value);
+    let mut unknown = kinds::prune(resource, &mut value);
+    if !resource.is_built_in() {
+        // The metadata of embedded objects is read after all the rest.
+        unknown.sort_by_key(|path| path.contains(".metadata."));
+    }
     if resource.is_built_in() {
         kinds::read(&gvk, &mut value)?;
     } else {
@@ -351,7 +355,9 @@ fn read_metadata(gvk: &Gvk, value: &mut Value) -> Result<(), Status> {
         let text = error.to_string();
         let why = text.split_once(": ").map_or(text.as_str(), |(_, why)| why);
         // Upstream reads metadata by itself, so its messages do not begin at the object.
-        let why = why.replace("ObjectMeta.metadata.", "ObjectMeta.");
+        let why = why
+            .replace("ObjectMeta.metadata.", "ObjectMeta.")
+            .replace("Go struct field ConfigMap.metadata of type", "Go value of type");
         Status::bad_request(format!(
             "{} in version {} cannot be handled as a {}: {why}",
             gvk.kind,
