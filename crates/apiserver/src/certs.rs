@@ -188,6 +188,7 @@ fn authority_params() -> CertificateParams {
 #[derive(Clone, Debug)]
 pub struct ClientCertificates {
     verifier: Arc<dyn ClientCertVerifier>,
+    trusted: Vec<CertificateDer<'static>>,
 }
 
 impl ClientCertificates {
@@ -197,19 +198,25 @@ impl ClientCertificates {
     /// When there is none in it.
     pub fn new(authority_pem: &str) -> Result<Self, CertError> {
         let mut roots = RootCertStore::empty();
-        for certificate in read_certificates("the client certificate authority", authority_pem)? {
-            roots.add(certificate).map_err(|why| CertError::Tls(why.to_string()))?;
+        let trusted = read_certificates("the client certificate authority", authority_pem)?;
+        for certificate in &trusted {
+            roots.add(certificate.clone()).map_err(|why| CertError::Tls(why.to_string()))?;
         }
         let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider());
         let verifier = verifier.build().map_err(|why| CertError::Tls(why.to_string()))?;
-        Ok(Self { verifier })
+        Ok(Self { verifier, trusted })
     }
 
     /// The user that a certificate chain stands for; `None` if it is not trusted, or names nobody.
     pub fn user(&self, chain: &[CertificateDer<'_>]) -> Option<User> {
         let (own, intermediates) = chain.split_first()?;
-        self.verifier.verify_client_cert(own, intermediates, UnixTime::now()).ok()?;
         let (_, certificate) = X509Certificate::from_der(own).ok()?;
+        if self.trusted.iter().any(|trusted| trusted == own) {
+            // Go lets a certificate stand that is itself trusted, be it an authority's or not; webpki does not.
+            is_for_clients(&certificate).then_some(())?;
+        } else {
+            self.verifier.verify_client_cert(own, intermediates, UnixTime::now()).ok()?;
+        }
         let subject = certificate.subject();
         let name = subject.iter_common_name().next()?.as_str().ok()?;
         let groups = subject.iter_organization().filter_map(|group| group.as_str().ok());
@@ -236,6 +243,12 @@ impl ClientCertificates {
 const USER_ID_ARCS: &[u64] = &[1, 3, 6, 1, 4, 1, 57683, 2];
 /// The attribute of a subject that says the user's uid: 1.3.6.1.4.1.57683.2, in DER.
 const USER_ID: &[u8] = &[0x2b, 6, 1, 4, 1, 0x83, 0xc2, 0x53, 2];
+
+/// Whether the certificate is valid now, and not kept to other uses.
+fn is_for_clients(certificate: &X509Certificate<'_>) -> bool {
+    let uses = certificate.extended_key_usage().ok().flatten();
+    certificate.validity().is_valid() && uses.is_none_or(|uses| uses.value.client_auth || uses.value.any)
+}
 
 fn provider() -> Arc<rustls::crypto::CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
@@ -378,6 +391,27 @@ mod tests {
         let known = User { uid: "u-1".into(), ..User::new("ann", ["dev"]) };
         let known = authority.issue_client(&known).unwrap();
         assert_eq!(trusted.user(&chain(&known)).unwrap().uid, "u-1");
+    }
+
+    #[test]
+    fn a_certificate_that_is_itself_trusted_stands_for_its_user() {
+        for is_authority in [false, true] {
+            let mut params = CertificateParams::default();
+            params.distinguished_name = DistinguishedName::new();
+            params.distinguished_name.push(DnType::CommonName, "ann");
+            params.distinguished_name.push(DnType::OrganizationName, "system:masters");
+            if is_authority {
+                params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            }
+            let certificate = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
+            let trusted = ClientCertificates::new(&certificate.pem()).unwrap();
+            assert_eq!(trusted.user(&[certificate.der().clone()]).unwrap().name, "ann");
+        }
+        let mut params = CertificateParams::default();
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        let server = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
+        let trusted = ClientCertificates::new(&server.pem()).unwrap();
+        assert_eq!(trusted.user(&[server.der().clone()]), None, "a server's certificate is not for clients");
     }
 
     #[test]
