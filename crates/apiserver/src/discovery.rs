@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::{HeaderValue, Response, header};
 use pilothouse_value::{Status, Value, compare_versions, json};
 use sha2::{Digest as _, Sha512};
@@ -220,6 +221,27 @@ fn storage_hash(resource: &Resource) -> Option<String> {
 
 /// The document that has everything: the core group for `/api`, all others for `/apis`.
 fn aggregated(table: &Table, core: bool, if_none_match: Option<&str>) -> Response<Body> {
+    let Told { text, tag } = table.told(core, || tell(table, core));
+    let mut response = match if_none_match {
+        Some(known) if tag == known => render::response(304, AGGREGATED, Body::full("")),
+        _ => render::response(200, AGGREGATED, Body::full(text.clone())),
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::VARY, HeaderValue::from_static("Accept"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public"));
+    headers.insert(header::ETAG, tag.clone());
+    response
+}
+
+/// The document that has everything; it is made once for each state of the registry, as every client asks for it first.
+#[derive(Clone, Debug)]
+pub(crate) struct Told {
+    text: Bytes,
+    /// A hash of the text, in quotes.
+    tag: HeaderValue,
+}
+
+fn tell(table: &Table, core: bool) -> Told {
     let items: Vec<Value> = groups(table)
         .into_iter()
         .filter(|(group, _)| group.is_empty() == core)
@@ -241,18 +263,9 @@ fn aggregated(table: &Table, core: bool, if_none_match: Option<&str>) -> Respons
         let _ = write!(tag, "{byte:02X}");
     }
     tag.push('"');
-    let mut response = if if_none_match == Some(tag.as_str()) {
-        render::response(304, AGGREGATED, Body::full(""))
-    } else {
-        render::response(200, AGGREGATED, Body::full(text))
-    };
-    let headers = response.headers_mut();
-    headers.insert(header::VARY, HeaderValue::from_static("Accept"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public"));
-    if let Ok(tag) = HeaderValue::from_str(&tag) {
-        headers.insert(header::ETAG, tag);
-    }
-    response
+    // Quotes and hexadecimal digits are a header's value.
+    let tag = HeaderValue::from_str(&tag).unwrap_or_else(|_| HeaderValue::from_static("\"\""));
+    Told { text: text.into(), tag }
 }
 
 fn discovered(table: &Table, group: &str, version: &str) -> Value {

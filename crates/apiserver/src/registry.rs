@@ -1,7 +1,7 @@
 //! Everything that is served, by group, version and plural name. Requests read it without a lock.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -9,6 +9,7 @@ use pilothouse_schema::builtin;
 use tokio::sync::watch;
 
 use crate::crd::Custom;
+use crate::discovery::Told;
 use crate::resource::Resource;
 
 /// The resources that are served now.
@@ -27,6 +28,8 @@ pub(crate) struct Table {
     resources: BTreeMap<String, Arc<Resource>>,
     /// The paths that a definition gave, by the definition's name.
     definitions: BTreeMap<String, Vec<String>>,
+    /// What discovery tells of this state: the core group, and all others.
+    told: [OnceLock<Told>; 2],
 }
 
 impl Registry {
@@ -82,6 +85,7 @@ impl Registry {
             table.definitions.insert(definition.to_owned(), paths);
         }
         table.generation += 1;
+        table.told = Default::default();
         let generation = table.generation;
         self.current.store(Arc::new(table));
         self.changed.send_replace(generation);
@@ -89,6 +93,12 @@ impl Registry {
 }
 
 impl Table {
+    /// What discovery tells of this state; made by the first who asks.
+    pub(crate) fn told(&self, core: bool, make: impl FnOnce() -> Told) -> &Told {
+        let [others, own] = &self.told;
+        (if core { own } else { others }).get_or_init(make)
+    }
+
     /// One resource, if it is served.
     pub(crate) fn get(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Resource>> {
         self.resources.get(&path(group, version, plural)).cloned()
