@@ -109,8 +109,12 @@ where
         let known = builtin::resources().iter().any(|resource| resource.group == path.group);
         return if known { Err(Status::no_such_path()) } else { Ok(render::no_such_page()) };
     };
-    if resource.custom.is_some() && !resource.namespaced && path.namespace.is_some() {
-        // Nobody serves such a path of a defined kind.
+    // Paths of defined kinds are looked at as a whole: one of the other scope is nobody's.
+    let everywhere = matches!(info.verb.as_str(), "list" | "watch");
+    if !resource.is_built_in()
+        && resource.namespaced != path.namespace.is_some()
+        && !(resource.namespaced && everywhere)
+    {
         return Ok(render::no_such_page());
     }
     let target = target(&resource, path, &info.verb)?;
@@ -241,8 +245,7 @@ fn target(resource: &Arc<Resource>, path: &ResourcePath, verb: &str) -> Result<T
             return Err(Status::no_such_path());
         }
         if !matches!(verb, "list" | "watch") && resource.has_verb("get") {
-            // Paths of defined kinds are looked at as a whole, before the method.
-            return Err(if resource.is_built_in() { wrong_method() } else { Status::no_such_path() });
+            return Err(wrong_method());
         }
     }
     let without_name = path.name.is_none() && matches!(verb, "get" | "update" | "patch" | "delete");

@@ -148,8 +148,13 @@ impl Target {
         Status::forbidden(&self.resource.group, &self.resource.plural, &self.name, why)
     }
 
-    /// 422 with what is wrong.
+    /// 422 with what is wrong. What two rules find is told once.
     pub(crate) fn invalid(&self, errors: &[pilothouse_value::field::Error]) -> Status {
-        Status::invalid(&self.resource.group, &self.resource.kind, &self.name, errors)
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let first =
+            |(index, _): &(usize, _)| !texts.iter().take(*index).any(|text| Some(text) == texts.get(*index));
+        let errors: Vec<_> =
+            errors.iter().cloned().enumerate().filter(first).map(|(_, error)| error).collect();
+        Status::invalid(&self.resource.group, &self.resource.kind, &self.name, &errors)
     }
 }

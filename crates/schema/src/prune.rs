@@ -6,15 +6,21 @@ use pilothouse_value::Value;
 use crate::node::{Additional, Schema};
 use crate::object_meta;
 
-/// Removes undeclared fields from an object of a custom resource and answers their paths, sorted, in the form of strict
+/// Removes undeclared fields from an object of a custom resource and answers their paths in the form of strict
 /// decoding (`unknown field "spec.x[0].y"`). The `apiVersion`, `kind` and `metadata` of the object itself need not be
 /// declared; unknown fields of metadata, also of embedded objects, are removed as well.
 pub fn prune(schema: &Schema, value: &mut Value) -> Vec<String> {
     let mut pruner = Pruner { path: String::new(), removed: Vec::new() };
     pruner.prune(Some(schema), true, value);
+    let mut fields = std::mem::take(&mut pruner.removed);
+    fields.sort();
     pruner.metadata(schema, true, value);
-    pruner.removed.sort();
-    pruner.removed
+    // Told first is what the object's own metadata has, last what that of embedded objects has.
+    let (mut removed, embedded): (Vec<_>, Vec<_>) =
+        pruner.removed.into_iter().partition(|path| path.starts_with("metadata."));
+    removed.extend(fields);
+    removed.extend(embedded);
+    removed
 }
 
 /// As [`prune`] for a value that is no object of its own, and without a look at metadata.

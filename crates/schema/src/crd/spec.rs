@@ -65,7 +65,11 @@ pub(super) fn validate(crd: &Value, old: Option<&Value>, errors: &mut Vec<field:
         }
         validate_version(*version, &shared, &rules, &path.child("versions").index(index), errors);
     }
-    validate_versions(&versions, shared, &path, errors);
+    let shown = match spec.value("versions") {
+        Some(Value::Array(_)) => go::versions(&versions, shared),
+        _ => "null".to_owned(),
+    };
+    validate_versions(&versions, &shown, &path, errors);
     if spec.flag("preserveUnknownFields") {
         validate_preserving(spec, crd, &path, errors);
     }
@@ -250,11 +254,9 @@ fn validate_preserving(spec: Props<'_>, crd: &Value, path: &Path, errors: &mut V
     }
 }
 
-fn validate_versions(versions: &[Props<'_>], shared: Shared, path: &Path, errors: &mut Vec<field::Error>) {
-    let invalid = |detail: &str| {
-        field::Error::invalid(&path.child("versions"), Value::Null, detail)
-            .showing(go::versions(versions, shared))
-    };
+fn validate_versions(versions: &[Props<'_>], shown: &str, path: &Path, errors: &mut Vec<field::Error>) {
+    let invalid =
+        |detail: &str| field::Error::invalid(&path.child("versions"), Value::Null, detail).showing(shown);
     let names: Vec<&str> = versions.iter().map(|version| version.text("name")).collect();
     if names.iter().enumerate().any(|(at, name)| names.iter().take(at).any(|earlier| earlier == name)) {
         errors.push(invalid("must contain unique version names"));
