@@ -220,26 +220,28 @@ fn validate_stored_versions(crd: &Value, path: &Path, errors: &mut Vec<field::Er
         errors.push(field::Error::invalid(path, Value::Null, "must have at least one stored version"));
         return;
     }
-    let versions = crd.items_at(&["spec", "versions"]);
-    for version in versions {
-        let name = version.str_at(&["name"]).unwrap_or_default();
-        let is_storage = version.at(&["storage"]).and_then(Value::as_bool) == Some(true);
-        if is_storage && !stored.iter().any(|one| one.as_str() == Some(name)) {
-            errors.push(field::Error::invalid(
-                path,
-                stored.to_vec(),
-                format!("must have the storage version {name}"),
-            ));
-        }
-    }
+    // As upstream, a version that is named twice accounts for a stored version only once.
+    let mut left: Vec<(usize, &str)> = Vec::new();
     for (index, name) in stored.iter().enumerate() {
         let name = name.as_str().unwrap_or_default();
-        if !versions.iter().any(|version| version.str_at(&["name"]) == Some(name)) {
-            let detail = format!(
-                "missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in {name} and removes {name} from status.storedVersions"
-            );
-            errors.push(field::Error::invalid(&path.index(index), name, detail));
+        left.retain(|(_, own)| *own != name);
+        left.push((index, name));
+    }
+    for version in crd.items_at(&["spec", "versions"]) {
+        let name = version.str_at(&["name"]).unwrap_or_default();
+        let is_storage = version.at(&["storage"]).and_then(Value::as_bool) == Some(true);
+        let before = left.len();
+        left.retain(|(_, own)| *own != name);
+        if is_storage && left.len() == before {
+            let detail = format!("must have the storage version {name}");
+            errors.push(field::Error::invalid(path, stored.to_vec(), detail));
         }
+    }
+    for (index, name) in left {
+        let detail = format!(
+            "missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in {name} and removes {name} from status.storedVersions"
+        );
+        errors.push(field::Error::invalid(&path.index(index), name, detail));
     }
 }
 
