@@ -122,7 +122,8 @@ impl<'a> Check<'a> {
                 self.errors.push(refuse(&at_rule, &refused.reason));
                 refused.uses_old_self
             }
-            Compiled::Ready(Ready { uses_old_self, message, .. }) => {
+            Compiled::Ready(ready) => {
+                let Ready { uses_old_self, message, .. } = &**ready;
                 let at_message = path.child("messageExpression");
                 match message {
                     Some(Ok(Message { max_cost, .. })) => {

@@ -39,7 +39,7 @@ pub(super) enum Compiled {
     /// It cannot be used.
     Refused(Refused),
     /// It can be evaluated.
-    Ready(Ready),
+    Ready(Box<Ready>),
 }
 
 #[derive(Debug)]
@@ -121,13 +121,13 @@ fn one(
         Ok(Message { program, max_cost })
     });
     let path = rule.field_path.as_deref().filter(|path| !path.is_empty());
-    Compiled::Ready(Ready {
+    Compiled::Ready(Box::new(Ready {
         uses_old_self: program.references(OLD_SELF),
         max_cost: program.estimate_cost(declared).max,
         message,
         field_path: path.and_then(|path| field_path::normalize(schema, path)),
         program,
-    })
+    }))
 }
 
 /// Whether an expression has this name in it.

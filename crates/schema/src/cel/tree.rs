@@ -28,7 +28,7 @@ impl Rules {
         if !has_rules(schema) {
             return None;
         }
-        let root = node(schema, schema, is_resource, &declare(schema, is_resource))?;
+        let root = node(schema, schema, &declare(schema, is_resource))?;
         Some(Self { root })
     }
 
@@ -76,7 +76,7 @@ fn has_rules(schema: &Schema) -> bool {
 }
 
 /// `restrictions` is the schema that has the rules: the node's own or one of its `allOf`.
-fn node(restrictions: &Schema, schema: &Schema, is_resource: bool, declared: &DeclType) -> Option<Node> {
+fn node(restrictions: &Schema, schema: &Schema, declared: &DeclType) -> Option<Node> {
     if !declared.is_exposed() {
         return None;
     }
@@ -85,9 +85,7 @@ fn node(restrictions: &Schema, schema: &Schema, is_resource: bool, declared: &De
     let uses_old_self =
         compiled.iter().any(|one| matches!(one, Compiled::Ready(ready) if ready.uses_old_self));
     let child = |restrictions: Option<&Schema>, schema: Option<&Schema>| {
-        let schema = schema?;
-        let found = node(restrictions?, schema, schema.is_embedded_resource(), declared.elements()?)?;
-        Some(Box::new(found))
+        Some(Box::new(node(restrictions?, schema?, declared.elements()?)?))
     };
     let items = child(restrictions.items(), schema.items());
     let additional = child(
@@ -97,28 +95,23 @@ fn node(restrictions: &Schema, schema: &Schema, is_resource: bool, declared: &De
     let mut properties = BTreeMap::new();
     for (name, restrictions) in restrictions.properties().iter() {
         let Some(property) = schema.property(name) else { continue };
-        let is_resource = property.is_embedded_resource();
         let known = declared.as_object().and_then(|object| object.property(name));
         let own;
         let declared = match known {
             Some(field) => field.ty(),
             // What expressions cannot name has rules of its own nevertheless.
             None if escape(name).is_none() => {
-                own = declare(property, is_resource);
+                own = declare(property, property.is_embedded_resource());
                 &own
             }
             None => continue,
         };
-        if let Some(found) = node(restrictions.get(), property, is_resource, declared) {
+        if let Some(found) = node(restrictions.get(), property, declared) {
             properties.insert(name.into(), found);
         }
     }
-    let all_of: Vec<Node> = restrictions
-        .constraints()
-        .all_of
-        .iter()
-        .filter_map(|one| node(one, schema, is_resource, declared))
-        .collect();
+    let all_of: Vec<Node> =
+        restrictions.constraints().all_of.iter().filter_map(|one| node(one, schema, declared)).collect();
     let is_empty = compiled.is_empty()
         && items.is_none()
         && additional.is_none()
