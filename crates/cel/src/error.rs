@@ -130,6 +130,9 @@ pub enum EvalError {
     /// The cost limit was reached.
     #[error("operation cancelled: actual cost limit exceeded")]
     CostLimitExceeded,
+    /// A list that is to be sorted could not be made. Upstream's cost tracker breaks on that and ends the evaluation.
+    #[error("internal error: interface conversion: *types.Err is not traits.Lister: missing method Add")]
+    NoListToSort,
     /// The expression cannot be evaluated with these values; the text is that of cel-go.
     #[error("{0}")]
     Failed(Box<str>),
@@ -138,6 +141,11 @@ pub enum EvalError {
 impl EvalError {
     pub(crate) fn new(message: impl Into<Box<str>>) -> Self {
         Self::Failed(message.into())
+    }
+
+    /// Whether the evaluation ends with it, whatever stands around: no operator makes good for it.
+    pub(crate) fn is_final(&self) -> bool {
+        matches!(self, Self::CostLimitExceeded | Self::NoListToSort)
     }
 
     pub(crate) fn no_such_overload() -> Self {

@@ -97,7 +97,7 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
             Start::Node(node) => self.eval(node),
         };
         let value = start.and_then(|start| self.steps(chain, start));
-        if matches!(value, Err(EvalError::CostLimitExceeded)) {
+        if value.as_ref().is_err_and(EvalError::is_final) {
             return value;
         }
         if is_charged && !chain.is_test && !matches!(chain.start, Start::Node(Node::Choice(_))) {
@@ -138,7 +138,7 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
                 }
                 Ok(None) => return Ok(Val::none()),
                 Err(why) => {
-                    if why != EvalError::CostLimitExceeded && !is_optional {
+                    if !why.is_final() && !is_optional {
                         self.charge(1)?;
                     }
                     return Err(why);
@@ -165,7 +165,7 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
                 Ok(Val::Bool(value)) if value == decides => return Ok(Val::Bool(decides)),
                 Ok(Val::Bool(_)) => {}
                 Ok(_) => error = error.or(Some(EvalError::no_such_overload())),
-                Err(EvalError::CostLimitExceeded) => return Err(EvalError::CostLimitExceeded),
+                Err(why) if why.is_final() => return Err(why),
                 Err(why) => error = error.or(Some(why)),
             }
         }
@@ -179,7 +179,7 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
         for arg in args {
             match self.eval(arg) {
                 Ok(value) => self.stack.push(value),
-                Err(EvalError::CostLimitExceeded) => return Err(EvalError::CostLimitExceeded),
+                Err(why) if why.is_final() => return Err(why),
                 Err(why) => {
                     error = error.or(Some(why));
                     if args.len() > 2 {
@@ -202,6 +202,12 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
     fn call_above(&mut self, call: &'p CallNode, base: usize) -> Outcome<'a> {
         let error = self.arguments(&call.args)?;
         let args = self.stack.get(base..).unwrap_or_default();
+        // An error takes the place of a null.
+        if error.is_some()
+            && let Some(Val::Null) = call.cost.list_to_sort().and_then(|at| args.get(at))
+        {
+            return Err(EvalError::NoListToSort);
+        }
         // Nor does upstream charge for a regular expression that is known already.
         if error.is_some() && (call.args.len() > 2 || call.pattern.is_some()) {
             return error.map_or_else(|| Err(EvalError::no_such_overload()), Err);
@@ -281,8 +287,8 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
                 }
             }
         }
-        if matches!(error, Some(EvalError::CostLimitExceeded)) {
-            return Err(EvalError::CostLimitExceeded);
+        if let Some(why) = error.as_ref().filter(|why| why.is_final()) {
+            return Err(why.clone());
         }
         self.charge(LIST_COST)?;
         error.map_or_else(|| Ok(Val::list(items)), Err)
@@ -295,7 +301,7 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
             outcome = self.entry(entry, &mut builder);
             match &outcome {
                 Ok(()) => {}
-                Err(EvalError::CostLimitExceeded) => return Err(EvalError::CostLimitExceeded),
+                Err(why) if why.is_final() => return Err(why.clone()),
                 Err(_) => break,
             }
         }
@@ -322,7 +328,7 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
     fn append(&mut self, element: &'p Node, place: usize, is_const: bool) -> Outcome<'a> {
         self.charge(1)?;
         let element = self.eval(element);
-        if matches!(element, Err(EvalError::CostLimitExceeded)) {
+        if element.as_ref().is_err_and(EvalError::is_final) {
             return element;
         }
         // Of the list that is made for the element, and of the addition.
@@ -403,14 +409,14 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
         if let Some(condition) = &fold.condition {
             match self.eval(condition) {
                 Ok(Val::Bool(false)) => return Ok(false),
-                Err(EvalError::CostLimitExceeded) => return Err(EvalError::CostLimitExceeded),
+                Err(why) if why.is_final() => return Err(why),
                 // Anything else goes on.
                 _ => {}
             }
         }
         let step = self.eval(&fold.step);
-        if matches!(step, Err(EvalError::CostLimitExceeded)) {
-            return Err(EvalError::CostLimitExceeded);
+        if let Some(why) = step.as_ref().err().filter(|why| why.is_final()) {
+            return Err(why.clone());
         }
         if let Some(slot) = self.locals.get_mut(base) {
             *slot = Slot::Value(step);

@@ -131,6 +131,11 @@ impl CallCost {
         }
     }
 
+    /// Where the list stands that is compared with itself, if the cost is that of sorting one.
+    pub(crate) fn list_to_sort(self) -> Option<usize> {
+        if let Self::SelfCompare(at) = self { Some(at) } else { None }
+    }
+
     /// The cost of the call itself, without that of its arguments. `result` is `None` if it failed.
     pub(crate) fn charge(self, arguments: &[Val<'_>], result: Option<&Val<'_>>) -> u64 {
         let size = |at: usize| arguments.get(at).map_or(1, size);

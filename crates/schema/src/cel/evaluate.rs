@@ -127,7 +127,10 @@ impl<'v, 'n: 'v> Activation<'v> for Variables<'v, 'n> {
             SELF => Some(Val::view(self.new, declared)),
             OLD_SELF => match (self.old?, self.is_optional) {
                 (Some(old), false) => Some(Val::view(old, declared)),
-                (Some(old), true) => Some(Val::view(old, declared).map(Val::some)),
+                // It is there, also where it is not of its type.
+                (Some(old), true) => {
+                    Some(Ok(Val::some(Val::view(old, declared).unwrap_or_else(|_| Val::dynamic(old)))))
+                }
                 (None, true) => Some(Ok(Val::none())),
                 (None, false) => None,
             },
