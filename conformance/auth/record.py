@@ -16,7 +16,7 @@ import topics  # noqa: E402
 
 OUT = os.path.join(HERE, "..", "recorded", "auth")
 ISSUER = "https://kubernetes.default.svc.cluster.local"
-HEADERS = ("www-authenticate", "retry-after", "warning", "cache-control", "content-type", "content-encoding", "etag", "allow")
+HEADERS = ("www-authenticate", "retry-after", "warning", "cache-control", "content-type", "content-encoding", "etag", "allow", "audit-id")
 
 
 class Names:
@@ -32,6 +32,8 @@ class Names:
         text = re.sub(r"X509SHA256=[0-9a-f]+", "X509SHA256=<hash>", text)
         text = re.sub(r"\d+\.\d+\.\d+\.\d+:\d{4,5}", "<server>", text)
         text = re.sub(r'"(kid|x|y)": ?"[\w-]{43}"', r'"\1":"<key>"', text)
+        text = re.sub(r"x{1000,}", "<fill>", text)
+        text = re.sub(r"\[{1000,}\]*", "<deep>", text)
         return re.sub(r'"(resourceVersion|generation)": ?"?\d+"?', r'"\1":"<version>"', text)
 
     def uid(self, match):
@@ -65,6 +67,7 @@ def ask(server, step, found):
     session = server.session
     user = step.get("as", "recorder")
     session.headers.pop("Authorization", None)
+    session.headers["Accept-Encoding"] = "identity"
     if user:
         headers["Authorization"] = f"Bearer {fill(user, found)}"
     body = step.get("body")
@@ -72,6 +75,8 @@ def ask(server, step, found):
     if body is not None:
         headers.setdefault("Content-Type", "application/json")
         data = json.dumps(fill_all(body, found)) if not isinstance(body, str) else body
+        data = data.replace("<fill>", "x" * step.get("fill", 0))
+        data = data.replace("<deep>", "[" * step.get("deep", 0) + "]" * step.get("deep", 0))
     headers.setdefault("Accept", "application/json")
     headers.setdefault("User-Agent", "recorder")
     return server.call(step["method"], fill(step["path"], found), headers=headers, data=data)

@@ -562,7 +562,32 @@ for number, change in enumerate((
     id = f"aaaaa{number:x}"
     BOOTSTRAP += [bootstrap(id, **change), whoami(**{"as": f"{id}.0123456789abcdef"})]
 
+def large(size, name="large", **more):
+    """A ConfigMap with a value of `size` bytes: `<fill>` in a body is that many x."""
+    return post(MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": "<fill>"}}, fill=size, **more)
+
+
+# Requests as such: health, times, sizes, headers.
+REQUESTS = [get(path) for path in (
+    "/healthz", "/healthz?verbose", "/healthz/etcd", "/healthz/ping", "/healthz/log", "/healthz/nothing", "/livez?verbose",
+    "/livez?verbose&exclude=etcd", "/livez?exclude=etcd", "/livez?verbose&exclude=nothing", "/livez?exclude=nothing&exclude=other",
+    "/readyz?verbose", "/readyz?verbose&exclude=ping&exclude=log", "/readyz/shutdown", "/readyz/informer-sync", "/livez/shutdown",
+    "/healthz/", "/readyz/poststarthook/rbac/bootstrap-roles", "/healthz/poststarthook/nothing")] + [
+    step("POST", "/healthz"), step("HEAD", "/healthz", show=["content-type", "cache-control"]),
+    get("/healthz", show=["content-type", "cache-control"]), get("/readyz?verbose", show=["content-type"]),
+    get(f"{MAPS}?limit=1", show=["content-type", "cache-control"]),
+] + [get(f"{MAPS}/none?timeout={value}") for value in ("1s", "5", "abc", "-1s", "0", "0s", "10m", "1h1m", "1.5s", "1d", "", "+1s", ".5s", "1ns1")] + [
+    post(f"{MAPS}?timeout=x", {"metadata": {"name": "t"}}),
+    large(1024 * 1024 + 1, "over"), large(3 * 1024 * 1024, "too-large"), large(200 * 1024),
+    get(f"{MAPS}/large", headers={"Accept-Encoding": "gzip"}, show=["content-encoding", "content-type"]),
+    get(f"{MAPS}/large", headers={"Accept-Encoding": "identity"}, show=["content-encoding"]),
+    get(f"{MAPS}/none", headers={"Accept-Encoding": "gzip"}, show=["content-encoding"]),
+    post(MAPS, "<deep>", deep=11000), post(MAPS, '{"metadata": {"name": "deep"}, "x": <deep>}', deep=100),
+    get("/healthz", headers={"Audit-Id": "given"}, show=["audit-id"]),
+    get(f"{MAPS}/none", headers={"Audit-Id": "given"}, show=["audit-id"]),
+]
+
 ALL = {
     "anonymous": ANONYMOUS, "bootstrap": BOOTSTRAP, "decisions": DECISIONS, "escalation": ESCALATION, "impersonation": IMPERSONATION,
-    "policy": POLICY, "reviews": REVIEWS, "tokens": TOKENS,
+    "policy": POLICY, "requests": REQUESTS, "reviews": REVIEWS, "tokens": TOKENS,
 }

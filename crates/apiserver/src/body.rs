@@ -37,6 +37,14 @@ impl Body {
         Body(Kind::Full(bytes.into()))
     }
 
+    /// The bytes of a body that is known whole.
+    pub(crate) fn whole(&self) -> Option<&Bytes> {
+        match &self.0 {
+            Kind::Full(bytes) => Some(bytes),
+            Kind::Stream(_) => None,
+        }
+    }
+
     /// A body whose parts come over time; each part is sent as soon as it is there.
     pub fn stream(stream: impl Stream<Item = Bytes> + Send + 'static) -> Body {
         Body(Kind::Stream(Box::pin(stream)))

@@ -2,42 +2,47 @@
 
 use std::time::Duration;
 
+/// Reads a duration. One that is negative is none at all: nothing waits for less.
+///
+/// # Errors
 /// What Go says of a text that is no duration.
-pub(crate) fn complaint(text: &str) -> String {
-    let quoted = pilothouse_value::field::quote(text);
-    let number = text.trim_start_matches(['+', '-']);
-    if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit() || b == b'.') && number != "." {
-        return format!("time: missing unit in duration {quoted}");
+pub(crate) fn parse(text: &str) -> Result<Duration, String> {
+    let quoted = || pilothouse_value::field::quote(text);
+    let invalid = || format!("time: invalid duration {}", quoted());
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if unsigned == "0" {
+        return Ok(Duration::ZERO);
     }
-    format!("time: invalid duration {quoted}")
-}
-
-/// Reads a duration; `None` if it is none, or negative.
-pub(crate) fn parse(text: &str) -> Option<Duration> {
-    if text == "0" {
-        return Some(Duration::ZERO);
+    if unsigned.is_empty() {
+        return Err(invalid());
     }
-    let mut rest = text;
-    let mut seconds = 0.0;
+    let (mut rest, mut seconds) = (unsigned, 0.0);
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let (number, tail) = rest.split_at(digits);
-        let number: f64 = number.parse().ok()?;
-        let unit = tail.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(tail.len());
-        let (unit, tail) = tail.split_at(unit);
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (number, tail) = rest.split_at(end);
+        let number: f64 = number.parse().map_err(|_| invalid())?;
+        let end = tail.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(tail.len());
+        let (unit, tail) = tail.split_at(end);
         seconds += number
             * match unit {
+                "" => return Err(format!("time: missing unit in duration {}", quoted())),
                 "h" => 3600.0,
                 "m" => 60.0,
                 "s" => 1.0,
                 "ms" => 1e-3,
-                "us" | "µs" => 1e-6,
+                "us" | "µs" | "μs" => 1e-6,
                 "ns" => 1e-9,
-                _ => return None,
+                unit => {
+                    let unit = pilothouse_value::field::quote(unit);
+                    return Err(format!("time: unknown unit {unit} in duration {}", quoted()));
+                }
             };
         rest = tail;
     }
-    (!text.is_empty()).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
+    if text.starts_with('-') {
+        return Ok(Duration::ZERO);
+    }
+    Duration::try_from_secs_f64(seconds).map_err(|_| invalid())
 }
 
 #[cfg(test)]
@@ -46,10 +51,10 @@ mod tests {
 
     #[test]
     fn go_durations_are_read() {
-        assert_eq!(parse("1m30s"), Some(Duration::from_secs(90)));
-        assert_eq!(parse("250ms"), Some(Duration::from_millis(250)));
-        assert_eq!(parse("0"), Some(Duration::ZERO));
-        assert_eq!(parse("5"), None);
-        assert_eq!(parse(""), None);
+        assert_eq!(parse("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(parse("0"), Ok(Duration::ZERO));
+        assert!(parse("5").is_err());
+        assert!(parse("").is_err());
     }
 }

@@ -182,6 +182,8 @@ async fn connection(
     watcher: Watcher,
     _slot: OwnedSemaphorePermit,
 ) {
+    // Within a machine bytes are cheaper than the time to compress them.
+    let compress = stream.peer_addr().is_ok_and(|peer| !peer.ip().is_loopback());
     // Small answers must not wait for more to send.
     let _slow_is_fine = stream.set_nodelay(true);
     let stream = match tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
@@ -200,9 +202,10 @@ async fn connection(
         .iter()
         .map(|own| own.clone().into_owned())
         .collect();
+    let origin = Origin::Network { certificates, compress };
     let service = hyper::service::service_fn(move |request| {
         let log = Logged::of(&request);
-        let answer = pipeline::handle(state.clone(), Origin::Network(certificates.clone()), request);
+        let answer = pipeline::handle(state.clone(), origin.clone(), request);
         async move {
             let answer = answer.await;
             if let Some(log) = log {

@@ -8,6 +8,8 @@ use pilothouse_value::{Status, Value, json};
 
 use crate::body::Body;
 use crate::discovery;
+use crate::health;
+use crate::metrics;
 use crate::negotiate::{self, Format};
 use crate::openapi;
 use crate::render;
@@ -36,7 +38,11 @@ pub(crate) fn serve<B>(
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     match parts.as_slice() {
         [] => Ok(render::value(200, &root(state), format)),
-        ["healthz" | "livez" | "readyz", ..] => health(&parts, query),
+        [page @ ("healthz" | "livez" | "readyz"), ..] => {
+            let check = path.strip_prefix('/').and_then(|path| path.strip_prefix(page)?.strip_prefix('/'));
+            Ok(health::serve(page, check, query))
+        }
+        ["metrics"] => Ok(metrics::serve(state)),
         ["version"] => Ok(render::value(200, &version(), format)),
         ["api"] | ["apis"] | ["api", _] | ["apis", _] | ["apis", _, _] => {
             discovery::serve(state, &parts, accept, header(header::IF_NONE_MATCH), format)
@@ -66,6 +72,7 @@ fn root(state: &State) -> Value {
         "/apis",
         "/healthz",
         "/livez",
+        "/metrics",
         "/openapi/v3",
         "/openid/v1/jwks",
         "/readyz",
@@ -112,32 +119,4 @@ fn concat_platform() -> String {
         other => other,
     };
     format!("{}/{architecture}", std::env::consts::OS)
-}
-
-/// The checks that health pages list. A server that answers has passed them.
-const CHECKS: [&str; 3] = ["ping", "log", "etcd"];
-
-fn health(parts: &[&str], query: &Query) -> Result<Response<Body>, Status> {
-    let page = parts.first().copied().unwrap_or_default();
-    match parts.get(1) {
-        None => {}
-        Some(check) if CHECKS.contains(check) => {
-            return Ok(render::response(200, "text/plain; charset=utf-8", Body::full("ok")));
-        }
-        Some(_) => return Ok(render::no_such_page()),
-    }
-    if query.get("verbose").is_none() {
-        return Ok(render::response(200, "text/plain; charset=utf-8", Body::full("ok")));
-    }
-    let mut text = String::new();
-    for check in CHECKS {
-        let excluded = query.all("exclude").any(|name| name == check);
-        text.push_str(&if excluded {
-            format!("[+]{check} excluded: ok\n")
-        } else {
-            format!("[+]{check} ok\n")
-        });
-    }
-    text.push_str(&format!("{page} check passed\n"));
-    Ok(render::response(200, "text/plain; charset=utf-8", Body::full(text)))
 }

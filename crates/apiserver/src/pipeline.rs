@@ -27,13 +27,16 @@ use crate::render::{self, Style};
 use crate::request::{Query, RequestInfo, ResourcePath};
 use crate::resource::Resource;
 use crate::state::{Context, State, Target};
-use crate::user::User;
+use crate::user::{MASTERS, User};
 use crate::verbs::patch::PatchKind;
 use crate::verbs::{create, delete, list, patch, read, scale, update, watch};
-use crate::{admission, authn, authz, connect, paths, subresources, warning};
+use crate::{admission, authn, authz, compress, connect, in_flight, paths, subresources, warning};
 
 /// How long a request may take, unless it follows something.
 const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long a write may take, however much time the caller gives it.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(34);
 
 /// Where a request comes from.
 #[derive(Clone, Debug)]
@@ -41,7 +44,13 @@ pub(crate) enum Origin {
     /// From this process, as this user.
     Inside(User),
     /// From somebody whom credentials must tell, with the certificates that the client showed.
-    Network(Arc<[CertificateDer<'static>]>),
+    Network {
+        /// None without a connection.
+        certificates: Arc<[CertificateDer<'static>]>,
+        /// Whether large answers are compressed for those who ask: they pay for it with time, which is worth it where the
+        /// network is slower than a processor.
+        compress: bool,
+    },
 }
 
 /// Answers a request.
@@ -60,6 +69,9 @@ where
         Query::parse(request.uri().query()).get("pretty"),
         text(request.headers(), header::USER_AGENT),
     );
+    let head = request.method() == http::Method::HEAD;
+    let compresses =
+        matches!(origin, Origin::Network { compress: true, .. }) && compress::wanted(request.headers());
     let answer = AssertUnwindSafe(route(state, origin, request)).catch_unwind();
     let mut response = match answer.await {
         Ok(Ok(response)) => response,
@@ -73,6 +85,12 @@ where
             render::failure(&status, Format::Json)
         }
     };
+    if head {
+        *response.body_mut() = Body::full(Bytes::new());
+    }
+    if compresses {
+        response = compress::compress(response);
+    }
     if let Some(audit_id) = audit_id {
         response.headers_mut().insert(HeaderName::from_static("audit-id"), audit_id);
     }
@@ -91,15 +109,26 @@ where
 {
     let query = Query::parse(request.uri().query());
     let info = RequestInfo::parse(request.method(), request.uri().path(), &query);
-    let user = match origin {
-        Origin::Inside(user) => user,
-        Origin::Network(certificates) => authn::authenticate(&state, request.headers(), &certificates)?,
+    let (user, queues) = match origin {
+        Origin::Inside(user) => (user, false),
+        Origin::Network { certificates, .. } => {
+            (authn::authenticate(&state, request.headers(), &certificates)?, true)
+        }
     };
     let user_agent = text(request.headers(), header::USER_AGENT).map(str::to_owned);
     let name = info.resource.as_ref().and_then(|path| path.authorized_name(&info.verb, &query));
     let name = name.as_deref().unwrap_or_default();
     let other = authn::impersonate(&state, &attributes(&user, &info, name), request.headers())?;
     let mut context = Context::new(state.clone(), other.unwrap_or(user), user_agent);
+    let lasts = info.verb == "watch" || info.resource.as_ref().is_some_and(connect::is_connect_path);
+    let _place = if queues && !lasts && !context.user.is_in(MASTERS) {
+        match state.in_flight.enter().await {
+            Some(place) => Some(place),
+            None => return Ok(in_flight::refusal()),
+        }
+    } else {
+        None
+    };
     authz::authorize(&state, &attributes(&context.user, &info, name))?;
 
     let Some(path) = &info.resource else {
@@ -165,8 +194,15 @@ where
             Format::Json | Format::PrettyJson => call.watch().await,
         }
     } else {
+        let writes = !matches!(info.verb.as_str(), "get" | "list") && WRITE_TIMEOUT < limit;
+        let limit = if writes { WRITE_TIMEOUT } else { limit };
         match tokio::time::timeout(limit, call.answer(&info.verb, request)).await {
             Ok(answer) => answer,
+            Err(_) if writes => {
+                let why =
+                    "Timeout: request did not complete within requested timeout - context deadline exceeded";
+                Err(Status::timeout(why, 0))
+            }
             Err(_) => Ok(render::timed_out()),
         }
     };
@@ -209,11 +245,8 @@ fn one_or_many(accepted: Accepted, verb: &str, resource: &Resource) -> Result<()
 /// The time that the caller gives the request, within what the server allows.
 fn timeout(query: &Query) -> Result<Duration, Status> {
     let Some(text) = query.filled("timeout") else { return Ok(TIMEOUT) };
-    let duration = crate::duration::parse(text).ok_or_else(|| {
-        Status::bad_request(format!(
-            "invalid timeout specified in the request URL - {}",
-            crate::duration::complaint(text)
-        ))
+    let duration = crate::duration::parse(text).map_err(|why| {
+        Status::bad_request(format!("invalid timeout specified in the request URL - {why}"))
     })?;
     Ok(if duration.is_zero() { TIMEOUT } else { duration.min(TIMEOUT) })
 }

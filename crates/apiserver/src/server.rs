@@ -22,6 +22,7 @@ use crate::components;
 use crate::elsewhere::ObjectsElsewhere;
 use crate::identity::{Given, Identity, IdentityError};
 use crate::impersonation::Memory;
+use crate::in_flight::{self, InFlight};
 use crate::kubelet::Kubelet;
 use crate::listen::{self, ListenError, Listening};
 use crate::pipeline::Origin;
@@ -66,6 +67,7 @@ pub struct Builder {
     serving: Option<CertifiedKey>,
     client_authorities: Option<String>,
     anonymous: bool,
+    in_flight: usize,
     enabled_plugins: Vec<String>,
     disabled_plugins: Vec<String>,
     admission: Option<String>,
@@ -171,6 +173,14 @@ impl Builder {
         self
     }
 
+    /// How many requests from the network are answered at once. More wait for up to 15 seconds and are then refused with
+    /// 429. Requests that last and those of `system:masters` do not count. Default: 600.
+    #[must_use]
+    pub fn max_requests_in_flight(mut self, requests: usize) -> Builder {
+        self.in_flight = requests;
+        self
+    }
+
     /// Runs these admission plugins besides those that run by default. The names are kube-apiserver's; one that it does not
     /// know keeps the server from starting.
     #[must_use]
@@ -233,6 +243,7 @@ impl Builder {
             identity,
             impersonations: Memory::default(),
             plugins,
+            in_flight: InFlight::new(self.in_flight),
             address: OnceLock::new(),
             authorizer,
             clock: self.clock,
@@ -276,6 +287,7 @@ impl Server {
             serving: None,
             client_authorities: None,
             anonymous: true,
+            in_flight: in_flight::DEFAULT,
             enabled_plugins: Vec::new(),
             disabled_plugins: Vec::new(),
             admission: None,
@@ -296,7 +308,7 @@ impl Server {
     /// A service that answers HTTP requests as whom their headers show, as over the network but without a socket: a bearer
     /// token, or nobody.
     pub fn authenticating_service(&self) -> LocalService {
-        LocalService::new(self.state.clone(), Origin::Network(Arc::new([])))
+        LocalService::new(self.state.clone(), Origin::Network { certificates: Arc::new([]), compress: true })
     }
 
     /// The clock that timestamps are read from.

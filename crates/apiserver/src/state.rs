@@ -17,6 +17,7 @@ use crate::allocate::Allocations;
 use crate::elsewhere::ObjectsElsewhere;
 use crate::identity::Identity;
 use crate::impersonation::Memory;
+use crate::in_flight::InFlight;
 use crate::kubelet::Kubelet;
 use crate::rbac::Authorizer;
 use crate::registry::Registry;
@@ -47,6 +48,8 @@ pub(crate) struct State {
     pub(crate) identity: Identity,
     /// How callers came to act as others lately.
     pub(crate) impersonations: Memory,
+    /// The places for requests from the network.
+    pub(crate) in_flight: InFlight,
     /// The admission plugins that run.
     pub(crate) plugins: Chain,
     /// Whether a pod needs its service account to be there.

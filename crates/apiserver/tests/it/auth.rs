@@ -2,6 +2,7 @@
 //! `conformance/recorded/auth`. Each file is one conversation; `conformance/auth` says how it was recorded.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::Path;
 
 use bytes::Bytes;
@@ -34,6 +35,8 @@ impl Names {
                 rule(r"X509SHA256=[0-9a-f]+", "X509SHA256=<hash>"),
                 rule(r"\d+\.\d+\.\d+\.\d+:\d{4,5}", "<server>"),
                 rule(r#""(kid|x|y)": ?"[\w-]{43}""#, r#""$1":"<key>""#),
+                rule(r"x{1000,}", "<fill>"),
+                rule(r"\[{1000,}\]*", "<deep>"),
                 rule(r#""(resourceVersion|generation)": ?"?\d+"?"#, r#""$1":"<version>""#),
             ],
             uid: Regex::new("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").unwrap(),
@@ -75,6 +78,10 @@ fn pick(answer: &Value, path: &str) -> String {
     value.as_str().unwrap().to_owned()
 }
 
+fn count(step: &Value, field: &str) -> usize {
+    step.i64_at(&[field]).map_or(0, |count| usize::try_from(count).unwrap())
+}
+
 async fn ask(
     service: &LocalService,
     step: &Value,
@@ -109,13 +116,21 @@ async fn ask(
     {
         given.insert(name.to_lowercase(), fill(value.as_str().unwrap(), found));
     }
+    let body = body.replace("<fill>", &"x".repeat(count(step, "fill")));
+    let deep = count(step, "deep");
+    let body = body.replace("<deep>", &["[".repeat(deep), "]".repeat(deep)].concat());
     for (name, value) in given {
         request = request.header(name, value);
     }
     let response =
         service.clone().oneshot(request.body(Full::new(Bytes::from(body))).unwrap()).await.unwrap();
     let (parts, body) = response.into_parts();
-    let body = body.collect().await.unwrap().to_bytes();
+    let mut body = body.collect().await.unwrap().to_bytes();
+    if parts.headers.get("content-encoding").is_some_and(|encoding| encoding == "gzip") {
+        let mut plain = Vec::new();
+        flate2::read::GzDecoder::new(&*body).read_to_end(&mut plain).unwrap();
+        body = plain.into();
+    }
     (parts.status.as_u16(), parts.headers, String::from_utf8_lossy(&body).into_owned())
 }
 
@@ -157,7 +172,7 @@ async fn replay(file: &Path) -> (usize, Vec<String>) {
             _ => said.set(&["text"], names.put(&text)),
         }
         let mut real = step.clone();
-        for key in ["as", "body", "headers", "keep", "method", "path", "show"] {
+        for key in ["as", "body", "deep", "fill", "headers", "keep", "method", "path", "show"] {
             real.take(&[key]);
         }
         if said == real {

@@ -27,6 +27,8 @@ mod hook;
 #[cfg(test)]
 mod http;
 #[cfg(test)]
+mod limits;
+#[cfg(test)]
 mod list;
 #[cfg(test)]
 mod network;

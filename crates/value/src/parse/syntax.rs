@@ -85,8 +85,12 @@ impl Scanner<'_> {
     }
 
     fn enter(&self, open: &mut Vec<Open>, what: Open) -> Result<(), String> {
+        let bracket = if matches!(what, Open::Array) { '[' } else { '{' };
         open.push(what);
-        if open.len() > DEEPEST { Err("exceeded max depth".to_owned()) } else { Ok(()) }
+        if open.len() > DEEPEST {
+            return Err(format!("invalid character '{bracket}' exceeded max depth"));
+        }
+        Ok(())
     }
 
     fn close(&mut self, open: &mut Vec<Open>) {

@@ -98,7 +98,8 @@ pub(super) fn config_map(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) 
     let bytes: usize =
         at.map("binaryData").map(|(_, value)| value.as_str().map_or(0, str::len) / 4 * 3).sum();
     if text + bytes > DATA_LIMIT {
-        errors.0.push(Error::too_long(&Path::new(""), DATA_LIMIT));
+        // What Go prints of a path without a name.
+        errors.0.push(Error::too_long(&Path::new("[]"), DATA_LIMIT));
     }
 }
 

@@ -1,0 +1,28 @@
+//! JSON patch, merge patch and strategic merge patch. The input is two documents, a line each: the object and the patch.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use pilothouse_merge::{json_patch, merge_patch, strategic};
+use pilothouse_schema::builtin;
+use pilothouse_value::{Gvk, parse};
+
+fuzz_target!(|data: &[u8]| {
+    let mut lines = data.splitn(2, |byte| *byte == b'\n');
+    let mut next = || parse::json(lines.next()?).ok();
+    let (Some(object), Some(patch)) = (next(), next()) else { return };
+    let (object, patch) = (object.value, patch.value);
+    let _errors = json_patch::strict_errors(&patch);
+    let _patched = json_patch::apply(&object, &patch);
+    if merge_patch::check(&patch).is_ok() {
+        let mut merged = object.clone();
+        merge_patch::apply(&mut merged, &patch);
+        let once = merged.clone();
+        merge_patch::apply(&mut merged, &patch);
+        assert_eq!(once, merged, "a merge patch applied twice changes nothing");
+    }
+    for gvk in [Gvk::new("", "v1", "Pod"), Gvk::new("apps", "v1", "Deployment"), Gvk::new("", "v1", "Service")] {
+        if let Some(schema) = builtin::schema(&gvk) {
+            let _patched = strategic::apply(&object, &patch, schema);
+        }
+    }
+});
