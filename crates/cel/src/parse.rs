@@ -5,6 +5,7 @@ mod build;
 mod errors;
 mod grammar;
 mod lexer;
+mod literals;
 mod macros;
 mod unescape;
 

@@ -2,8 +2,8 @@
 
 use super::errors::{Follow, Kinds, Stop};
 use super::lexer::{Kind, Token};
-use super::{MAX_DEPTH, Parsed, Parser, unescape};
-use crate::ast::{self, Entry, Expr, Kind as Node, List, Literal, StructField, operators};
+use super::{MAX_DEPTH, Parsed, Parser};
+use crate::ast::{self, Expr, Kind as Node, Literal, operators};
 use crate::escape::RESERVED;
 
 /// Rules whose nesting is counted.
@@ -17,12 +17,12 @@ const UNARY: usize = 5;
 const MEMBER: usize = 6;
 const PRIMARY: usize = 7;
 const EXPR_LIST: usize = 8;
-const LIST_INIT: usize = 9;
-const FIELDS: usize = 10;
-const FIELD: usize = 11;
-const MAP_INIT: usize = 12;
+pub(super) const LIST_INIT: usize = 9;
+pub(super) const FIELDS: usize = 10;
+pub(super) const FIELD: usize = 11;
+pub(super) const MAP_INIT: usize = 12;
 const ESCAPE_IDENT: usize = 13;
-const OPT_EXPR: usize = 14;
+pub(super) const OPT_EXPR: usize = 14;
 const START: usize = 15;
 
 /// What a primary expression, and so a member of one, can start with.
@@ -43,11 +43,11 @@ const PRIMARIES: Kinds = Kinds::of(&[
     Kind::Ident,
 ]);
 /// What an expression can start with.
-const EXPRS: Kinds = PRIMARIES.and(Kinds::of(&[Kind::Exclam]));
-const IDENTS: Kinds = Kinds::of(&[Kind::Ident, Kind::EscapedIdent]);
-const QUESTION: Kinds = Kinds::of(&[Kind::Question]);
-const COMMA: Kinds = Kinds::of(&[Kind::Comma]);
-const COLON: Kinds = Kinds::of(&[Kind::Colon]);
+pub(super) const EXPRS: Kinds = PRIMARIES.and(Kinds::of(&[Kind::Exclam]));
+pub(super) const IDENTS: Kinds = Kinds::of(&[Kind::Ident, Kind::EscapedIdent]);
+pub(super) const QUESTION: Kinds = Kinds::of(&[Kind::Question]);
+pub(super) const COMMA: Kinds = Kinds::of(&[Kind::Comma]);
+pub(super) const COLON: Kinds = Kinds::of(&[Kind::Colon]);
 const AND_OP: Kinds = Kinds::of(&[Kind::And]);
 const OR_OP: Kinds = Kinds::of(&[Kind::Or]);
 const RELATIONS: Kinds = Kinds::of(&[
@@ -63,7 +63,7 @@ const PRODUCTS: Kinds = Kinds::of(&[Kind::Star, Kind::Slash, Kind::Percent]);
 const SUMS: Kinds = Kinds::of(&[Kind::Plus, Kind::Minus]);
 const MEMBERS: Kinds = Kinds::of(&[Kind::Dot, Kind::LBracket]);
 
-type Rule = Result<Parsed, Stop>;
+pub(super) type Rule = Result<Parsed, Stop>;
 
 /// The number of a call, its arguments, their depth, and how the closing parenthesis was read.
 type Arguments = (ast::Id, Vec<Expr>, u32, Result<Token, Stop>);
@@ -74,7 +74,7 @@ fn deeper(depth: u32) -> Result<u32, Stop> {
 }
 
 impl Parser<'_> {
-    fn unspecified(&mut self, offset: u32) -> Parsed {
+    pub(super) fn unspecified(&mut self, offset: u32) -> Parsed {
         if let Some(partial) = self.partial.take() {
             return partial;
         }
@@ -297,7 +297,7 @@ impl Parser<'_> {
     }
 
     /// `?` if there is one; after it one of these follows.
-    fn question(&mut self, then: Kinds) -> Result<bool, Stop> {
+    pub(super) fn question(&mut self, then: Kinds) -> Result<bool, Stop> {
         self.sync(Follow::must(then.and(QUESTION)))?;
         if self.kind() != Kind::Question {
             return Ok(false);
@@ -341,7 +341,7 @@ impl Parser<'_> {
     }
 
     /// The name of a field, plain or between back quotes; `None` where there is none.
-    fn escape_ident(&mut self) -> Result<Option<(Box<str>, Token)>, Stop> {
+    pub(super) fn escape_ident(&mut self) -> Result<Option<(Box<str>, Token)>, Stop> {
         let body = |parser: &mut Self| {
             parser.sync(Follow::must(IDENTS))?;
             if !IDENTS.has(parser.kind()) {
@@ -355,7 +355,7 @@ impl Parser<'_> {
     }
 
     /// What was read, or what is wrong with its end.
-    fn or_keep<T>(&mut self, end: Result<T, Stop>, parsed: Parsed) -> Rule {
+    pub(super) fn or_keep<T>(&mut self, end: Result<T, Stop>, parsed: Parsed) -> Rule {
         match end {
             Ok(_) => Ok(parsed),
             Err(stop) => self.keep(Err(stop), |_| parsed),
@@ -455,179 +455,4 @@ impl Parser<'_> {
         let id = self.id(name.start);
         Ok(Parsed { expr: Expr { id, kind: Node::Ident(full) }, depth: 0 })
     }
-
-    fn message(&mut self, parts: usize) -> Rule {
-        const CLOSE: Kinds = Kinds::of(&[Kind::RBrace]);
-        const INSIDE: Kinds = IDENTS.and(QUESTION).and(COMMA).and(CLOSE);
-        let mut name = String::new();
-        for _ in 0..parts {
-            let token = self.consume();
-            name.push_str(self.text(token));
-        }
-        let open = self.expect(Kind::LBrace, Follow::must(INSIDE))?;
-        let id = self.id(open.start);
-        self.sync(Follow::must(INSIDE))?;
-        let (fields, depth) = if IDENTS.and(QUESTION).has(self.kind()) {
-            self.within(FIELDS, Follow::must(COMMA.and(CLOSE)), Self::fields, |_, _| (Vec::new(), 0))?
-        } else {
-            (Vec::new(), 0)
-        };
-        let end = self.trailing_comma(Kind::RBrace);
-        let message = ast::Struct { name: name.into(), fields };
-        self.or_keep(end, Parsed { expr: Expr { id, kind: Node::Struct(Box::new(message)) }, depth })
-    }
-
-    /// A last comma, and the bracket that closes.
-    fn trailing_comma(&mut self, close: Kind) -> Result<(), Stop> {
-        let closing = Kinds::of(&[close]);
-        self.sync(Follow::must(COMMA.and(closing)))?;
-        if self.kind() == Kind::Comma {
-            self.expect(Kind::Comma, Follow::must(closing))?;
-        }
-        self.expect(close, Follow::may(Kinds::NONE))?;
-        Ok(())
-    }
-
-    fn fields(&mut self) -> Result<(Vec<StructField>, u32), Stop> {
-        let (mut fields, mut depth) = (Vec::new(), 0);
-        loop {
-            let body = |parser: &mut Self| {
-                let is_optional = parser.question(IDENTS)?;
-                Ok(parser.escape_ident()?.map(|(name, _)| (name, is_optional)))
-            };
-            let field = self.within(FIELD, Follow::must(COLON), body, |_, _| None)?;
-            let colon = self.expect(Kind::Colon, Follow::must(EXPRS))?;
-            let id = self.id(colon.start);
-            let value = self.expr(Follow::may(COMMA))?;
-            depth = depth.max(value.depth);
-            if let Some((name, is_optional)) = field {
-                fields.push(StructField { id, name, value: value.expr, is_optional });
-            }
-            let goes_on = IDENTS.and(QUESTION).has(self.token(1).kind);
-            if self.kind() != Kind::Comma || !goes_on {
-                return Ok((fields, depth));
-            }
-            self.expect(Kind::Comma, Follow::must(IDENTS.and(QUESTION)))?;
-        }
-    }
-
-    /// An expression with or without `?`.
-    fn opt_expr(&mut self, follow: Follow) -> Result<(Parsed, bool), Stop> {
-        let body = |parser: &mut Self| {
-            let is_optional = parser.question(EXPRS)?;
-            Ok((parser.expr(Follow::may(Kinds::NONE))?, is_optional))
-        };
-        self.within(OPT_EXPR, follow, body, |parser, start| (parser.unspecified(start), false))
-    }
-
-    fn list(&mut self) -> Rule {
-        const CLOSE: Kinds = Kinds::of(&[Kind::RBracket]);
-        const INSIDE: Kinds = EXPRS.and(QUESTION).and(COMMA).and(CLOSE);
-        self.recovery_match();
-        let open = self.expect(Kind::LBracket, Follow::must(INSIDE))?;
-        let id = self.id(open.start);
-        self.sync(Follow::must(INSIDE))?;
-        let (list, depth) = if EXPRS.and(QUESTION).has(self.kind()) {
-            let instead = |_: &mut Self, _| (List { elements: Vec::new(), optional: Vec::new() }, 0);
-            self.within(LIST_INIT, Follow::must(COMMA.and(CLOSE)), Self::list_init, instead)?
-        } else {
-            (List { elements: Vec::new(), optional: Vec::new() }, 0)
-        };
-        let end = self.trailing_comma(Kind::RBracket);
-        self.or_keep(end, Parsed { expr: Expr { id, kind: Node::List(Box::new(list)) }, depth })
-    }
-
-    fn list_init(&mut self) -> Result<(List, u32), Stop> {
-        let (mut list, mut depth) = (List { elements: Vec::new(), optional: Vec::new() }, 0);
-        loop {
-            let (element, is_optional) = self.opt_expr(Follow::may(COMMA))?;
-            depth = depth.max(element.depth);
-            if is_optional {
-                list.optional.push(list.elements.len());
-            }
-            list.elements.push(element.expr);
-            let goes_on = EXPRS.and(QUESTION).has(self.token(1).kind);
-            if self.kind() != Kind::Comma || !goes_on {
-                return Ok((list, depth));
-            }
-            self.expect(Kind::Comma, Follow::must(EXPRS.and(QUESTION)))?;
-        }
-    }
-
-    fn map(&mut self) -> Rule {
-        const CLOSE: Kinds = Kinds::of(&[Kind::RBrace]);
-        const INSIDE: Kinds = EXPRS.and(QUESTION).and(COMMA).and(CLOSE);
-        self.recovery_match();
-        let open = self.expect(Kind::LBrace, Follow::must(INSIDE))?;
-        let id = self.id(open.start);
-        self.sync(Follow::must(INSIDE))?;
-        let (entries, depth) = if EXPRS.and(QUESTION).has(self.kind()) {
-            self.within(MAP_INIT, Follow::must(COMMA.and(CLOSE)), Self::map_init, |_, _| (Vec::new(), 0))?
-        } else {
-            (Vec::new(), 0)
-        };
-        let end = self.trailing_comma(Kind::RBrace);
-        self.or_keep(end, Parsed { expr: Expr { id, kind: Node::Map(entries) }, depth })
-    }
-
-    fn map_init(&mut self) -> Result<(Vec<Entry>, u32), Stop> {
-        let (mut entries, mut depth) = (Vec::new(), 0);
-        loop {
-            let (key, is_optional) = self.opt_expr(Follow::must(COLON))?;
-            self.expect(Kind::Colon, Follow::must(EXPRS))?;
-            let value = self.expr(Follow::may(COMMA))?;
-            depth = depth.max(key.depth).max(value.depth);
-            entries.push(Entry { key: key.expr, value: value.expr, is_optional });
-            let goes_on = EXPRS.and(QUESTION).has(self.token(1).kind);
-            if self.kind() != Kind::Comma || !goes_on {
-                return Ok((entries, depth));
-            }
-            self.expect(Kind::Comma, Follow::must(EXPRS.and(QUESTION)))?;
-        }
-    }
-
-    fn literal(&mut self) -> Rule {
-        self.recovery_match();
-        let first = self.consume();
-        let token = if first.kind == Kind::Minus { self.consume() } else { first };
-        let sign = if first.kind == Kind::Minus { "-" } else { "" };
-        let text = self.text(token);
-        let read = match token.kind {
-            Kind::True => Ok(Literal::Bool(true)),
-            Kind::False => Ok(Literal::Bool(false)),
-            Kind::Null => Ok(Literal::Null),
-            Kind::Int => int(sign, text).map(Literal::Int).ok_or("invalid int literal"),
-            Kind::Uint => uint(text).map(Literal::Uint).ok_or("invalid uint literal"),
-            Kind::Float => {
-                let value = format!("{sign}{text}").parse::<f64>().ok().filter(|value| value.is_finite());
-                value.map(Literal::Double).ok_or("invalid double literal")
-            }
-            Kind::String => unescape::string(text).map(|text| Literal::String(text.into())),
-            Kind::Bytes => {
-                unescape::bytes(text.get(1..).unwrap_or_default()).map(|bytes| Literal::Bytes(bytes.into()))
-            }
-            _ => return Err(Stop::NoViable(self.at, self.at)),
-        };
-        match read {
-            Ok(literal) => {
-                let id = self.id(first.start);
-                Ok(Parsed { expr: Expr { id, kind: Node::Literal(literal) }, depth: 0 })
-            }
-            Err(message) => {
-                self.issues.report(Some(first.start), message);
-                Ok(self.unspecified(first.start))
-            }
-        }
-    }
-}
-
-fn int(sign: &str, text: &str) -> Option<i64> {
-    let (digits, base) = text.strip_prefix("0x").map_or((text, 10), |hex| (hex, 16));
-    i64::from_str_radix(&format!("{sign}{digits}"), base).ok()
-}
-
-fn uint(text: &str) -> Option<u64> {
-    let text = text.trim_end_matches(['u', 'U']);
-    let (digits, base) = text.strip_prefix("0x").map_or((text, 10), |hex| (hex, 16));
-    u64::from_str_radix(digits, base).ok()
 }
