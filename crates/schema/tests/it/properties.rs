@@ -1,6 +1,7 @@
 //! What holds for every schema and every value.
 
 use pilothouse_schema::cel::{self, Findings, Rules};
+use pilothouse_schema::openapi::custom::{Dialect, schemas as schemas_of};
 use pilothouse_schema::{Schema, default, prune, structural, validate};
 use pilothouse_value::Value;
 use pilothouse_value::field::Path;
@@ -260,6 +261,13 @@ proptest! {
         definition.set(&["spec", "versions"], vec![pilothouse_value::json!({"name": "v1", "storage": true, "schema": {"openAPIV3Schema": schema}})]);
         crd::default(&mut definition);
         let _ = crd::validate(&definition, Some(&definition));
-        let _ = crd::warnings(&definition, None);
+        let _ = crd::warnings(&definition, Some(&definition));
+        let _ = crd::deprecation_warning(&definition, "v1");
+        let _ = crd::has_readable_bundle(&definition);
+        for version in definition.items_at(&["spec", "versions"]) {
+            for dialect in [Dialect::V2, Dialect::V3] {
+                let _ = schemas_of(&definition, version, dialect);
+            }
+        }
     }
 }
