@@ -166,7 +166,7 @@ fn record_update(
     let old = Typed { value: Cow::Borrowed(old), ty: kind.node() };
     let new = Typed { value: Cow::Borrowed(new), ty: kind.node() };
     // A document of a built-in kind was decoded into its type, which leaves nothing to find.
-    if !Gvk::of(&new.value).is_some_and(|gvk| builtin::schema(&gvk).is_some()) {
+    if Gvk::of(&new.value).is_none_or(|gvk| builtin::schema(&gvk).is_none()) {
         types.check(&new).map_err(|why| format!("failed to convert new object to smd typed: {why}"))?;
     }
     let Entries { managers, mut times } = entries;

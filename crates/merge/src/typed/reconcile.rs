@@ -13,57 +13,50 @@ pub fn reconcile<'s, T: Type<'s>>(ty: T, set: &FieldSet) -> Result<Option<FieldS
     let mut found = Found::default();
     let mut wholes = FieldSet::new();
     let mut walker = Walker { path: Vec::new(), wholes: &mut wholes, found: &mut found };
-    walker.walk(Some(ty), Some(set), false);
+    walker.walk(Some(ty), set);
     let changed = !wholes.is_empty();
     let set = changed.then(|| set.recursive_difference(&wholes).union(&wholes));
     found.into_result(set)
 }
 
 struct Walker<'w> {
-    path: Vec<PathElement>,
+    path: Vec<&'w PathElement>,
     /// What is to be owned as a whole.
     wholes: &'w mut FieldSet,
     found: &'w mut Found,
 }
 
-impl Walker<'_> {
-    /// `is_whole`: whether the set holds this path, and nothing below it.
-    fn walk<'s, T: Type<'s>>(&mut self, ty: Option<T>, set: Option<&FieldSet>, is_whole: bool) {
+impl<'w> Walker<'w> {
+    fn walk<'s, T: Type<'s>>(&mut self, ty: Option<T>, set: &'w FieldSet) {
         let Some(atom) = resolve(ty, self.found) else { return };
         match shape(ty, atom, self.found) {
-            Some(Shape::List(list)) => self.list(&list, set, is_whole),
-            Some(Shape::Map(map)) => self.map(ty, &map, set, is_whole),
+            Some(Shape::List(list)) => self.list(&list, set),
+            Some(Shape::Map(map)) => self.map(ty, &map, set),
             Some(Shape::Scalar(_)) | None => {}
         }
     }
 
-    fn list<'s, T: Type<'s>>(&mut self, list: &List<'s, T>, set: Option<&FieldSet>, is_whole: bool) {
-        if !is_whole && list.relationship == Relationship::Atomic {
-            self.wholes.insert_path(&self.path);
+    fn list<'s, T: Type<'s>>(&mut self, list: &List<'s, T>, set: &'w FieldSet) {
+        if list.relationship == Relationship::Atomic {
+            self.own_whole();
             return;
         }
-        for (element, owned, below) in set.into_iter().flat_map(FieldSet::nodes) {
+        for (element, owned, below) in set.nodes() {
             self.descend(list.items, element, owned, below);
         }
     }
 
-    fn map<'s, T: Type<'s>>(
-        &mut self,
-        ty: Option<T>,
-        map: &MapType<T>,
-        set: Option<&FieldSet>,
-        is_whole: bool,
-    ) {
+    fn map<'s, T: Type<'s>>(&mut self, ty: Option<T>, map: &MapType<T>, set: &'w FieldSet) {
         if map.deduced {
             return;
         }
-        if !is_whole && map.atomic {
-            if set.is_some_and(|set| !set.is_empty()) {
-                self.wholes.insert_path(&self.path);
+        if map.atomic {
+            if !set.is_empty() {
+                self.own_whole();
             }
             return;
         }
-        for (element, owned, below) in set.into_iter().flat_map(FieldSet::nodes) {
+        for (element, owned, below) in set.nodes() {
             let declared = match element {
                 PathElement::Field(name) => ty.and_then(|ty| ty.field(name)),
                 _ => None,
@@ -78,13 +71,21 @@ impl Walker<'_> {
     fn descend<'s, T: Type<'s>>(
         &mut self,
         ty: Option<T>,
-        element: &PathElement,
+        element: &'w PathElement,
         owned: bool,
-        below: &FieldSet,
+        below: &'w FieldSet,
     ) {
-        let has_children = !below.is_empty();
-        self.path.push(element.clone());
-        self.walk(ty, has_children.then_some(below), owned && !has_children);
+        if owned && below.is_empty() {
+            // It is owned as a whole already.
+            return;
+        }
+        self.path.push(element);
+        self.walk(ty, below);
         self.path.pop();
+    }
+
+    fn own_whole(&mut self) {
+        let path: Vec<PathElement> = self.path.iter().map(|element| (*element).clone()).collect();
+        self.wholes.insert_path(&path);
     }
 }
