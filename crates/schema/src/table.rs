@@ -269,7 +269,8 @@ fn builtin_columns(key: &str) -> Option<Vec<Column>> {
                     let text = found.unwrap_or_default();
                     let end = text.find("\n\nPossible enum values:").unwrap_or(text.len());
                     let text = text.get(..end).unwrap_or_default();
-                    text.strip_suffix(" This field is immutable.").unwrap_or(text).to_owned()
+                    let later = text.strip_suffix(" This field is immutable.").filter(|_| field == "roleRef");
+                    later.unwrap_or(text).to_owned()
                 }
             },
         }

@@ -11,6 +11,7 @@ use tower::ServiceExt as _;
 pub(crate) struct Api {
     pub(crate) server: Server,
     pub(crate) client: Client,
+    user: User,
 }
 
 /// An answer over HTTP.
@@ -41,11 +42,16 @@ impl Api {
 
     pub(crate) fn with(server: Server) -> Api {
         let client = server.client(User::admin()).with_manager("test");
-        Api { server, client }
+        Api { server, client, user: User::admin() }
+    }
+
+    /// Requests come from this user.
+    pub(crate) fn acting_as(self, user: User) -> Api {
+        Api { user, ..self }
     }
 
     pub(crate) fn service(&self) -> LocalService {
-        self.server.service(User::admin())
+        self.server.service(self.user.clone())
     }
 
     /// Sends a request and gives back the response with its stream.

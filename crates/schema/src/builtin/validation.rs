@@ -84,6 +84,7 @@ pub fn validate(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<Error> {
         ("apps", "ReplicaSet") => workloads::replica_set(&at, old, errors_ref),
         ("apps", "DaemonSet") => workloads::daemon_set(&at, old, errors_ref),
         ("apps", "StatefulSet") => workloads::stateful_set(&at, old, errors_ref),
+        ("apps", "ControllerRevision") => workloads::controller_revision(&at, old, errors_ref),
         ("batch", "Job") => jobs::job(&at, old, errors_ref),
         ("batch", "CronJob") => jobs::cron_job(&at, old, errors_ref),
         ("autoscaling", "HorizontalPodAutoscaler") => autoscaler::autoscaler(&at, errors_ref),

@@ -213,6 +213,42 @@ fn schemas() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Bytes that are often messages in messages: a tag, then a number, a length with bytes of another message, or nonsense.
+fn messages() -> impl Strategy<Value = Vec<u8>> {
+    let leaf = prop_oneof![
+        proptest::collection::vec(any::<u8>(), 0..12),
+        (1_u8..16, any::<u8>()).prop_map(|(field, number)| vec![field << 3, number]),
+        "[a-z0-9.{}:\"]{0,8}".prop_map(String::into_bytes),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        proptest::collection::vec((1_u8..16, inner), 1..4).prop_map(|fields| {
+            let mut message = Vec::new();
+            for (field, body) in fields {
+                message.push(field << 3 | 2);
+                message.push(u8::try_from(body.len().min(127)).unwrap_or_default());
+                message.extend(body);
+            }
+            message
+        })
+    })
+}
+
+fn enveloped(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
+    let field = |number: u8, bytes: &[u8]| {
+        let mut length = bytes.len();
+        let mut out = vec![number << 3 | 2];
+        while length >= 128 {
+            out.push(u8::try_from(length & 127 | 128).unwrap_or_default());
+            length >>= 7;
+        }
+        out.push(u8::try_from(length).unwrap_or_default());
+        out.extend(bytes);
+        out
+    };
+    let meta = [field(1, api_version.as_bytes()), field(2, kind.as_bytes())].concat();
+    [b"k8s\0".to_vec(), field(1, &meta), field(2, raw)].concat()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, rng_seed: RngSeed::Fixed(37), ..ProptestConfig::default() })]
 
@@ -267,6 +303,24 @@ proptest! {
         for version in definition.items_at(&["spec", "versions"]) {
             for dialect in [Dialect::V2, Dialect::V3] {
                 let _ = schemas_of(&definition, version, dialect);
+            }
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_protobuf_panic(raw in messages(), any in proptest::collection::vec(any::<u8>(), 0..64)) {
+        use pilothouse_schema::proto;
+        let _ = proto::decode(&any);
+        let _ = proto::decode(&[b"k8s\0", &*any].concat());
+        for (version, kind) in [
+            ("v1", "Pod"), ("v1", "Secret"), ("v1", "Event"), ("v1", "List"), ("apps/v1", "ControllerRevision"),
+            ("apiextensions.k8s.io/v1", "CustomResourceDefinition"), ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
+            ("autoscaling/v2", "HorizontalPodAutoscaler"), ("meta.k8s.io/v1", "DeleteOptions"), ("v1", "Nothing"),
+        ] {
+            for raw in [&raw, &any] {
+                if let Ok((_, object)) = proto::decode(&enveloped(version, kind, raw)) {
+                    prop_assert!(object.as_object().is_some());
+                }
             }
         }
     }

@@ -162,7 +162,9 @@ fn conditions(status: &At<'_>, errors: &mut Errors) {
             _ => "",
         };
         if !other.is_empty() && seen.contains(other) {
-            errors.invalid(&path, kind, "Approved and Denied conditions are mutually exclusive");
+            let members = [r#"conditions[{"type": "Approved"}]"#, r#"conditions[{"type": "Denied"}]"#];
+            let detail = format!("must specify at most one of: `{}`", members.join("`, `"));
+            errors.invalid(&path, format!("{{{}}}", members.join(", ")), detail);
         }
         if !seen.insert(kind) {
             errors.0.push(Error::duplicate(&condition.path.child("type"), kind));

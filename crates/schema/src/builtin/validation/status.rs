@@ -27,7 +27,7 @@ pub(super) fn validate(gvk: &Gvk, at: &At<'_>, old: &Value, errors: &mut Errors)
                 errors,
             );
             at_most_replicas(&status, &["updatedReplicas", "readyReplicas", "availableReplicas"], errors);
-            available_are_ready(&status, errors);
+            available_are_ready(&status, "readyReplicas", errors);
             counter_grows(&status, old, "collisionCount", errors);
         }
         ("apps", "ReplicaSet") | ("", "ReplicationController") => {
@@ -47,7 +47,7 @@ pub(super) fn validate(gvk: &Gvk, at: &At<'_>, old: &Value, errors: &mut Errors)
                 &["fullyLabeledReplicas", "readyReplicas", "availableReplicas"],
                 errors,
             );
-            available_are_ready(&status, errors);
+            available_are_ready(&status, "readyReplicas", errors);
         }
         ("apps", "StatefulSet") => {
             counts(
@@ -67,7 +67,7 @@ pub(super) fn validate(gvk: &Gvk, at: &At<'_>, old: &Value, errors: &mut Errors)
                 &["readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"],
                 errors,
             );
-            available_are_ready(&status, errors);
+            available_are_ready(&status, "status.readyReplicas", errors);
             counter_grows(&status, old, "collisionCount", errors);
         }
         ("apps", "DaemonSet") => {
@@ -110,7 +110,6 @@ pub(super) fn validate(gvk: &Gvk, at: &At<'_>, old: &Value, errors: &mut Errors)
         }
         ("", "PersistentVolumeClaim") => storage::claim_status(&status, errors),
         ("certificates.k8s.io", "CertificateSigningRequest") => certificates::status(at, old, false, errors),
-        ("storage.k8s.io", "VolumeAttachment") => storage::attachment_status(&status, errors),
         _ => {}
     }
 }
@@ -124,13 +123,13 @@ fn at_most_replicas(status: &At<'_>, fields: &[&str], errors: &mut Errors) {
     }
 }
 
-fn available_are_ready(status: &At<'_>, errors: &mut Errors) {
+fn available_are_ready(status: &At<'_>, ready_field: &str, errors: &mut Errors) {
     let (available, ready) = (
         status.int("availableReplicas").unwrap_or_default(),
         status.int("readyReplicas").unwrap_or_default(),
     );
     if available > ready {
-        let detail = "cannot be greater than readyReplicas";
+        let detail = format!("cannot be greater than {ready_field}");
         errors.invalid(&status.path.child("availableReplicas"), available, detail);
     }
 }

@@ -124,8 +124,6 @@ pub(super) fn claim_status(status: &At<'_>, errors: &mut Errors) {
     }
 }
 
-pub(super) use super::storage_drivers::attachment_status;
-
 fn claim_update(at: &At<'_>, old: &Value, errors: &mut Errors) {
     let bound = at.value.str_at(&["status", "phase"]) == Some("Bound");
     let spec = at.child("spec");

@@ -56,12 +56,6 @@ fn driver_name(path: &pilothouse_value::field::Path, name: &str, errors: &mut Er
     }
 }
 
-pub(super) fn attachment_status(status: &At<'_>, errors: &mut Errors) {
-    for (key, _) in status.map("attachmentMetadata").filter(|(key, _)| key.is_empty()) {
-        errors.required(&status.path.child("attachmentMetadata").key(key), "");
-    }
-}
-
 pub(super) fn driver(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     let spec = at.child("spec");
     let name = at.child("metadata").text("name");
@@ -162,11 +156,9 @@ pub(super) fn capacity(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     if let Some(topology) = at.find("nodeTopology") {
         label_selector(&topology, errors);
     }
-    for field in ["capacity", "maximumVolumeSize"] {
-        let text = at.text(field);
-        if text.parse::<Quantity>().is_ok_and(|quantity| quantity.nano() < 0) {
-            errors.invalid(&at.path.child(field), text, NOT_NEGATIVE);
-        }
+    let size = at.text("capacity");
+    if size.parse::<Quantity>().is_ok_and(|quantity| quantity.nano() < 0) {
+        errors.invalid(&at.path.child("capacity"), size, NOT_NEGATIVE);
     }
     let Some(old) = old else { return };
     errors.immutable(at, old, "nodeTopology");
@@ -185,8 +177,11 @@ pub(super) fn attributes_class(at: &At<'_>, old: Option<&Value>, errors: &mut Er
     }
     storage::parameters(at, false, errors);
     let Some(old) = old else { return };
-    errors.immutable(at, old, "driverName");
-    errors.immutable(at, old, "parameters");
+    for field in ["driverName", "parameters"] {
+        if at.value.get(field) != old.get(field) {
+            errors.forbidden(&at.path.child(field), format!("updates to {field} are forbidden."));
+        }
+    }
 }
 
 pub(super) fn class_topologies(at: &At<'_>, errors: &mut Errors) {

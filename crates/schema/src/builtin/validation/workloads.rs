@@ -204,11 +204,13 @@ const UPDATABLE: [&str; 8] = [
 /// The set's pods have a volume for each claim template, so their template may mount it (`volumesToAddForTemplates`).
 fn with_claim_volumes(spec: &Value) -> Value {
     let mut filled = spec.clone();
-    let claims: Vec<&str> = spec
-        .items_at(&["volumeClaimTemplates"])
-        .iter()
-        .filter_map(|claim| claim.str_at(&["metadata", "name"]))
-        .collect();
+    let mut claims: Vec<&str> = Vec::new();
+    for claim in spec.items_at(&["volumeClaimTemplates"]) {
+        let name = claim.str_at(&["metadata", "name"]).unwrap_or_default();
+        if !claims.contains(&name) {
+            claims.push(name);
+        }
+    }
     let own = spec.items_at(&["template", "spec", "volumes"]).iter();
     let mut volumes: Vec<Value> = own
         .filter(|volume| !claims.contains(&volume.str_at(&["name"]).unwrap_or_default()))
@@ -221,6 +223,17 @@ fn with_claim_volumes(spec: &Value) -> Value {
         filled.set(&["template", "spec", "volumes"], volumes);
     }
     filled
+}
+
+pub(super) fn controller_revision(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
+    errors.not_negative(at, &["revision"]);
+    match old {
+        None if at.child("data").value.is_null() => {
+            errors.required(&at.path.child("data"), "data is mandatory");
+        }
+        None => {}
+        Some(old) => errors.immutable(at, old, "data"),
+    }
 }
 
 pub(super) fn stateful_set(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
@@ -271,6 +284,9 @@ pub(super) fn stateful_set(at: &At<'_>, old: Option<&Value>, errors: &mut Errors
     let service = spec.text("serviceName");
     if !service.is_empty() {
         errors.complaints(&spec.path.child("serviceName"), service, names::dns1123_label(service));
+    }
+    for claim in spec.items("volumeClaimTemplates") {
+        super::storage::claim_spec(&claim.child("spec"), errors);
     }
     let filled = with_claim_volumes(spec.value);
     selector_and_template(&At { value: &filled, path: spec.path.clone() }, "statefulset", errors);
