@@ -158,6 +158,8 @@ impl Target {
             |(index, _): &(usize, _)| !texts.iter().take(*index).any(|text| Some(text) == texts.get(*index));
         let errors: Vec<_> =
             errors.iter().cloned().enumerate().filter(first).map(|(_, error)| error).collect();
-        Status::invalid(&self.resource.group, &self.resource.kind, &self.name, &errors)
+        // Upstream has one internal kind for both groups of events, that of the core.
+        let group = if &*self.resource.group == "events.k8s.io" { "" } else { &self.resource.group };
+        Status::invalid(group, &self.resource.kind, &self.name, &errors)
     }
 }

@@ -143,7 +143,7 @@ fn finish(group_version: &GroupVersion, mut components: Components, mut paths: M
     paths.insert(format!("/{}/", path(group_version)), paths::discovery());
     let document = json!({
         "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": "v1.37.2"},
+        "info": {"title": "Kubernetes", "version": "1.37"},
     });
     let mut document = document;
     document.set(&["components", "schemas"], Value::Object(components.into_schemas(group_version)));

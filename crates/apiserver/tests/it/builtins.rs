@@ -403,7 +403,7 @@ macro_rules! replays {
 }
 
 replays! {
-    core_kinds_answer_as_a_real_server "core" 24;
+    core_kinds_answer_as_a_real_server "core" 2;
     jobs_answer_as_a_real_server "jobs" 3;
     other_kinds_answer_as_a_real_server "others" 5;
     pods_answer_as_a_real_server "pod" 4;

@@ -104,7 +104,7 @@ fn operation(
         _ => ("deletecollection", "deleteCollection"),
     };
     let mut operation = json!({
-        "description": description(verb, &gvk.kind),
+        "description": description(verb, &gvk.kind, sub),
         "operationId": operation_id(prefix, gvk, namespaced, sub),
         "tags": [tag(gvk)],
         "x-kubernetes-action": action,
@@ -163,8 +163,11 @@ fn operation(
     operation
 }
 
-fn description(verb: &str, kind: &str) -> String {
+fn description(verb: &str, kind: &str, sub: &str) -> String {
     match verb {
+        "get" if !sub.is_empty() => format!("read {sub} of the specified {kind}"),
+        "update" if !sub.is_empty() => format!("replace {sub} of the specified {kind}"),
+        "patch" if !sub.is_empty() => format!("partially update {sub} of the specified {kind}"),
         "create" => format!("create a {kind}"),
         "get" => format!("read the specified {kind}"),
         "list" => format!("list or watch objects of kind {kind}"),
@@ -188,8 +191,9 @@ fn operation_id(prefix: &str, gvk: &Gvk, namespaced: bool, sub: &str) -> String 
         chars.next().map(|first| first.to_ascii_uppercase().to_string() + chars.as_str()).unwrap_or_default()
     };
     let group: String = group_words(gvk).iter().map(|word| capital(word)).collect();
+    let (prefix, many) = if prefix == "deleteCollection" { ("delete", "Collection") } else { (prefix, "") };
     let scope = if namespaced { "Namespaced" } else { "" };
-    format!("{prefix}{group}{scope}{}{}", gvk.kind, capital(sub))
+    format!("{prefix}{group}{many}{scope}{}{}", gvk.kind, capital(sub))
 }
 
 fn tag(gvk: &Gvk) -> String {
