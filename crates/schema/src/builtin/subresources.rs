@@ -77,10 +77,8 @@ fn status(gvk: &Gvk, old: &Value, object: &mut Value, now: &str) {
             }
         }
         ("", "PersistentVolume") => phase_time(old, object, now),
-        ("", "Node") => {
-            if old.at(&["status", "config"]).is_none() {
-                object.take(&["status", "config"]);
-            }
+        ("", "Node") if old.at(&["status", "config"]).is_none() => {
+            object.take(&["status", "config"]);
         }
         ("certificates.k8s.io", "CertificateSigningRequest") => {
             if let Some(conditions) = object.at_mut(&["status", "conditions"]) {

@@ -23,16 +23,14 @@ pub fn warnings(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<String> {
         ("", "ServiceAccount") => account(object, old, &mut out),
         ("", "PersistentVolumeClaim") => claim(object, &mut out),
         ("", "PersistentVolume") => volume(object, &mut out),
-        ("discovery.k8s.io", "EndpointSlice") => {
-            if object.str_at(&["addressType"]) == Some("FQDN") {
-                out.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
-            }
+        ("discovery.k8s.io", "EndpointSlice") if object.str_at(&["addressType"]) == Some("FQDN") => {
+            out.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
         }
-        ("networking.k8s.io", "Ingress") => {
-            if old.is_none() && object::annotation(object, "kubernetes.io/ingress.class").is_some() {
-                let text = "annotation \"kubernetes.io/ingress.class\" is deprecated, please use 'spec.ingressClassName' instead";
-                out.push(text.to_owned());
-            }
+        ("networking.k8s.io", "Ingress")
+            if old.is_none() && object::annotation(object, "kubernetes.io/ingress.class").is_some() =>
+        {
+            let text = "annotation \"kubernetes.io/ingress.class\" is deprecated, please use 'spec.ingressClassName' instead";
+            out.push(text.to_owned());
         }
         ("storage.k8s.io", "CSIDriver") => {
             let asks = !object.items_at(&["spec", "tokenRequests"]).is_empty();
@@ -44,11 +42,12 @@ pub fn warnings(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<String> {
         }
         _ => {}
     }
-    if gvk.group == "apps" && gvk.kind == "StatefulSet" {
-        if object.i64_at(&["spec", "revisionHistoryLimit"]).is_some_and(|limit| limit < 0) {
-            let text = "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended";
-            out.push(text.to_owned());
-        }
+    if gvk.group == "apps"
+        && gvk.kind == "StatefulSet"
+        && object.i64_at(&["spec", "revisionHistoryLimit"]).is_some_and(|limit| limit < 0)
+    {
+        let text = "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended";
+        out.push(text.to_owned());
     }
     out
 }

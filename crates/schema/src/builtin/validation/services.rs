@@ -77,7 +77,7 @@ fn of_kind(spec: &At<'_>, kind: &str, errors: &mut Errors) {
             if !addresses.is_empty() {
                 errors.forbidden(&spec.path.child("clusterIPs"), "may not be set for ExternalName services");
             }
-            if spec.items("ipFamilies").first().is_some() {
+            if !spec.items("ipFamilies").is_empty() {
                 errors.forbidden(&spec.path.child("ipFamilies"), "may not be set for ExternalName services");
             }
             if spec.find("ipFamilyPolicy").is_some() {

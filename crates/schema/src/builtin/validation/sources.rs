@@ -53,11 +53,7 @@ pub(super) fn check(kind: &str, at: &At<'_>, errors: &mut Errors) {
             }
             need(&["image"], errors);
         }
-        "cephfs" => {
-            if at.items("monitors").is_empty() {
-                errors.required(&at.path.child("monitors"), "");
-            }
-        }
+        "cephfs" if at.items("monitors").is_empty() => errors.required(&at.path.child("monitors"), ""),
         "awsElasticBlockStore" => {
             need(&["volumeID"], errors);
             partition(at, errors);
