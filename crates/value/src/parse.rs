@@ -115,3 +115,18 @@ pub fn yaml_stream(text: &str) -> Result<Vec<Value>, ParseError> {
     let documents = serde_saphyr::from_multiple::<Value>(text).map_err(|error| yaml_error(&error))?;
     Ok(documents.into_iter().filter(|document| !document.is_null()).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_with_a_sign_is_zero_and_stays_what_it_is() {
+        for text in ["-0", "-0.0", "0"] {
+            let read = json(text.as_bytes()).unwrap().value;
+            let again = json(read.to_json().as_bytes()).unwrap().value;
+            assert_eq!(read, again, "{text}");
+        }
+        assert_eq!(json(b"-0").unwrap().value, Value::Int(0));
+    }
+}

@@ -101,6 +101,10 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_f64<E: Error>(self, f: f64) -> Result<Value, E> {
+        // The reader makes a float of `-0`, which is the whole number zero.
+        if f == 0.0 && f.is_sign_negative() {
+            return Ok(Value::Int(0));
+        }
         if f.is_finite() { Ok(Value::Float(f)) } else { Err(E::custom("NaN and infinity are not allowed")) }
     }
 
