@@ -79,7 +79,7 @@ pub(crate) async fn create_object(
         strategy::prepare_create(resource, &mut object, &context.user, &state.now());
         let reserved = allocate::reserve(state, resource, &mut object, None)?;
         let mut errors = metadata::validate(&object, resource.namespaced, resource.rules.names);
-        errors.extend(kinds::validate(resource, &object, None));
+        errors.extend(kinds::validate(state, resource, &object, None));
         let errors = kinds::check_rules(context, resource, &object, None, errors);
         if !errors.is_empty() {
             return Err(named.invalid(&errors));

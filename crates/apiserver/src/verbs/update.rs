@@ -200,7 +200,7 @@ async fn try_change(
         errors.extend(metadata::validate_update(&new, current));
     }
     errors.extend(match target.subresource.as_deref() {
-        None | Some("scale") => kinds::validate(resource, &new, Some(current)),
+        None | Some("scale") => kinds::validate(state, resource, &new, Some(current)),
         Some(name) => kinds::validate_subresource(resource, name, &new, current),
     });
     let errors = kinds::check_rules(context, resource, &new, Some(current), errors);
