@@ -84,7 +84,8 @@ pub(crate) fn start(api: &Api, runner: &Runner, discovery: &Arc<Discovery>) {
     let keys = queue.clone();
     api.of(&QUOTAS).on_change(move |change| {
         let Some(quota) = &change.new else { return };
-        let decides = |quota: &Value| (quota.get("spec").cloned(), quota.at(&["status", "hard"]).cloned());
+        // What is used changes when the API server charges: it may have charged for what is gone already.
+        let decides = |quota: &Value| (quota.get("spec").cloned(), quota.get("status").cloned());
         if change.old.as_ref().is_none_or(|old| decides(old) != decides(quota)) {
             keys.add(Key::of(quota));
         }
