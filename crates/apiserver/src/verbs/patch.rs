@@ -266,18 +266,5 @@ fn check_place(target: &Target, value: &Value) -> Result<(), Status> {
             "the namespace of the provided object does not match the namespace sent on the request",
         ));
     }
-    let name = object::name(value);
-    if name.is_empty() {
-        return Err(Status::bad_request(format!(
-            "the name of the object ({} based on URL) was undeterminable: name must be provided",
-            target.name
-        )));
-    }
-    if name != target.name {
-        return Err(Status::bad_request(format!(
-            "the name of the object ({name}) does not match the name on the URL ({})",
-            target.name
-        )));
-    }
-    Ok(())
+    update::same_name(target, value)
 }

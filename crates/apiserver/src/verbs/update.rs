@@ -64,9 +64,12 @@ pub(crate) async fn update(
     Ok(Changed { document, created: false })
 }
 
-/// The name in the body must be that of the path.
-fn check_name(target: &Target, body: &mut Value) -> Result<(), Status> {
-    let name = object::name(body);
+/// The name that an object says must be that of the path.
+///
+/// # Errors
+/// 400 if it says none, or another.
+pub(crate) fn same_name(target: &Target, value: &Value) -> Result<(), Status> {
+    let name = object::name(value);
     if name.is_empty() {
         return Err(Status::bad_request(format!(
             "the name of the object ({} based on URL) was undeterminable: name must be provided",
@@ -79,6 +82,12 @@ fn check_name(target: &Target, body: &mut Value) -> Result<(), Status> {
             target.name
         )));
     }
+    Ok(())
+}
+
+/// The name and the namespace in the body must be those of the path, which a body without a namespace gets.
+fn check_name(target: &Target, body: &mut Value) -> Result<(), Status> {
+    same_name(target, body)?;
     match object::namespace(body) {
         Some(own) if !target.namespace.is_empty() && own != target.namespace => Err(Status::bad_request(
             "the namespace of the provided object does not match the namespace sent on the request",
