@@ -1,9 +1,11 @@
 //! The roles and bindings that a cluster starts with: all that kube-apiserver 1.37.2 makes.
 //!
 //! They are a table, `bootstrap_rbac/policy.txt`, which is made from a recording of the real server and turned into
-//! documents when a server starts: that is some hundred small objects. Aggregated roles are stored without rules, as
+//! documents once for all servers of a process: that is some hundred small objects. Aggregated roles are stored without rules, as
 //! upstream stores them; the rules are the aggregation controller's. Until it has written them the authorizer puts
 //! them together itself.
+
+use std::sync::LazyLock;
 
 use pilothouse_value::{Map, Value, json};
 
@@ -21,6 +23,24 @@ pub struct Entry {
 
 /// All roles and bindings of a new cluster. Times in the bookkeeping of fields are `now`.
 pub fn entries(now: &str) -> Vec<Entry> {
+    static READ: LazyLock<Vec<Entry>> = LazyLock::new(read);
+    let mut entries = READ.clone();
+    for entry in &mut entries {
+        for manager in entry
+            .object
+            .at_mut(&["metadata", "managedFields"])
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            manager.set(&["time"], now);
+        }
+    }
+    entries
+}
+
+/// The table as documents, without times.
+fn read() -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::with_capacity(150);
     for line in TABLE.lines().filter(|line| !line.starts_with('#')) {
         if let Some(rule) = line.strip_prefix("  ") {
@@ -30,14 +50,14 @@ pub fn entries(now: &str) -> Vec<Entry> {
                 rules.push(rule);
             }
         } else if let Some((kind, rest)) = line.split_once(' ') {
-            entries.extend(read_head(kind, rest, now));
+            entries.extend(read_head(kind, rest));
         }
     }
     entries
 }
 
 /// The first line of an entry: `KIND [NAMESPACE/]NAME …`.
-fn read_head(kind: &str, rest: &str, now: &str) -> Option<Entry> {
+fn read_head(kind: &str, rest: &str) -> Option<Entry> {
     let (plural, kind) = match kind {
         "clusterrole" => ("clusterroles", "ClusterRole"),
         "role" => ("roles", "Role"),
@@ -84,7 +104,7 @@ fn read_head(kind: &str, rest: &str, now: &str) -> Option<Entry> {
             written.push(("f:subjects", json!({})));
         }
     }
-    let managed = managed_fields(&object, written, now);
+    let managed = managed_fields(&object, written);
     object.set(&["metadata", "managedFields"], managed);
     Some(Entry { plural, object })
 }
@@ -124,7 +144,7 @@ fn read_subject(word: &str) -> Option<Value> {
 }
 
 /// The bookkeeping of a write by the server itself.
-fn managed_fields(object: &Value, written: Vec<(&str, Value)>, now: &str) -> Vec<Value> {
+fn managed_fields(object: &Value, written: Vec<(&str, Value)>) -> Vec<Value> {
     let keys = |path: &[&str]| {
         let mut fields = Map::new();
         fields.insert(".", Value::object());
@@ -141,7 +161,7 @@ fn managed_fields(object: &Value, written: Vec<(&str, Value)>, now: &str) -> Vec
     }
     vec![json!({
         "manager": "kube-apiserver", "operation": "Update", "apiVersion": "rbac.authorization.k8s.io/v1",
-        "time": now, "fieldsType": "FieldsV1", "fieldsV1": fields,
+        "fieldsType": "FieldsV1", "fieldsV1": fields,
     })]
 }
 

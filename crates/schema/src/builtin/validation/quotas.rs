@@ -140,29 +140,7 @@ pub(super) fn quota(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
 
 /// Whether a resource of a quota is one that every cluster has.
 fn is_standard(name: &str) -> bool {
-    matches!(
-        name,
-        "cpu"
-            | "memory"
-            | "ephemeral-storage"
-            | "requests.cpu"
-            | "requests.memory"
-            | "requests.storage"
-            | "requests.ephemeral-storage"
-            | "limits.cpu"
-            | "limits.memory"
-            | "limits.ephemeral-storage"
-            | "pods"
-            | "resourcequotas"
-            | "services"
-            | "replicationcontrollers"
-            | "secrets"
-            | "persistentvolumeclaims"
-            | "configmaps"
-            | "services.nodeports"
-            | "services.loadbalancers"
-    ) || name.starts_with("requests.hugepages-")
-        || name.starts_with("hugepages-")
+    name != "storage" && resources::is_known(name)
 }
 
 fn fits(scope: &str, resource: &str) -> bool {

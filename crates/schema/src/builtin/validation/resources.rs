@@ -64,7 +64,7 @@ pub(super) fn resource_name(path: &pilothouse_value::field::Path, name: &str, er
 }
 
 /// The resources that have a name without a vendor anywhere: in containers, quotas and nodes.
-fn is_known(name: &str) -> bool {
+pub(super) fn is_known(name: &str) -> bool {
     is_standard(name)
         || matches!(
             name,
