@@ -24,6 +24,7 @@ import (
 	"strconv"
 	"strings"
 
+	apidiscovery "k8s.io/api/apidiscovery/v2"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -96,7 +97,7 @@ func main() {
 			kinds = append(kinds, fmt.Sprintf("%s %s %s", name, kind, strings.TrimPrefix(g.typeName(t), "@")))
 		}
 	}
-	for _, t := range []reflect.Type{reflect.TypeOf(metav1.Status{}), reflect.TypeOf(metav1.PartialObjectMetadata{}), reflect.TypeOf(metav1.LabelSelector{})} {
+	for _, t := range []reflect.Type{reflect.TypeOf(metav1.Status{}), reflect.TypeOf(metav1.PartialObjectMetadataList{}), reflect.TypeOf(apidiscovery.APIGroupDiscoveryList{}), reflect.TypeOf(metav1.LabelSelector{})} {
 		g.typeName(t)
 	}
 	sort.Strings(kinds)

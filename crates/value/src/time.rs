@@ -45,6 +45,11 @@ impl Timestamp {
         self.0.as_second() - i64::from(self.0.subsec_nanosecond() < 0)
     }
 
+    /// Nanoseconds since the last whole second.
+    pub fn subsecond_nanos(self) -> u32 {
+        u32::try_from(self.0.subsec_nanosecond().rem_euclid(1_000_000_000)).unwrap_or_default()
+    }
+
     /// This time plus a duration, or the last time there is.
     pub fn plus(self, duration: Duration) -> Self {
         Self(self.0.checked_add(duration).unwrap_or(jiff::Timestamp::MAX))

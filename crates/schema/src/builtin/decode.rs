@@ -11,8 +11,6 @@ use pilothouse_value::{Gvk, Map, Quantity, Timestamp, Value};
 use super::go_time;
 use super::types::{self, Field, Form, PropsOr, TypeDef};
 
-const PROPS: &str = "apiextensions.v1.JSONSchemaProps";
-
 /// A body that cannot be read into its kind's Go struct. Its text is what a server answers with status 400.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeError {
@@ -244,9 +242,9 @@ fn read_or_zero(form: &Form, value: &mut Value) -> Result<(), Failure> {
 }
 
 fn read_props(value: &mut Value) -> Result<(), Failure> {
-    match (types::find(PROPS), &mut *value) {
+    match (types::find(types::PROPS), &mut *value) {
         (Some(id), Value::Object(map)) => read_struct(id.def(), map),
-        (_, found) => Err(Failure::type_(found, go_struct(PROPS))),
+        (_, found) => Err(Failure::type_(found, go_struct(types::PROPS))),
     }
 }
 

@@ -21,6 +21,8 @@ use super::defaults;
 use crate::Schema;
 
 pub(crate) static TYPES: &str = include_str!("../tables/types.txt");
+/// The name of the type of schemas in definitions.
+pub(crate) const PROPS: &str = "apiextensions.v1.JSONSchemaProps";
 static KINDS: &str = include_str!("../tables/kinds.txt");
 
 /// The place of a type in the table.
@@ -96,6 +98,14 @@ pub(crate) struct Field {
     pub(crate) values: Option<&'static str>,
 }
 
+/// What stands in a protobuf message: a field of the type, by its place, or under a tag a message of fields that JSON
+/// flattens.
+#[derive(Debug)]
+pub(crate) enum Step {
+    Field(usize),
+    Message(u32, Box<[Step]>),
+}
+
 /// One type.
 #[derive(Debug)]
 pub(crate) struct TypeDef {
@@ -107,6 +117,8 @@ pub(crate) struct TypeDef {
     pub(crate) always: Box<[usize]>,
     /// The fields with a constant default.
     pub(crate) defaulted: Box<[usize]>,
+    /// The fields in the order of their tags, made on first use.
+    wire_order: OnceLock<Box<[Step]>>,
     /// Defaults that depend on other fields.
     pub(super) rule: Option<defaults::Rule>,
 }
@@ -115,6 +127,29 @@ impl TypeDef {
     pub(crate) fn field(&self, name: &str) -> Option<&Field> {
         let at = self.fields.binary_search_by(|field| field.name.cmp(name)).ok()?;
         self.fields.get(at)
+    }
+
+    /// The fields that protobuf carries, in the order in which they are written.
+    pub(crate) fn wire_order(&self) -> &[Step] {
+        self.wire_order.get_or_init(|| {
+            let tags = |at: &usize| self.fields.get(*at).map_or(&[][..], |field| &field.tags);
+            let mut places: Vec<usize> = (0..self.fields.len()).filter(|at| !tags(at).is_empty()).collect();
+            places.sort_by(|a, b| tags(a).cmp(tags(b)));
+            self.steps(&places, 0)
+        })
+    }
+
+    /// The steps of a message whose fields, sorted by their tags, have `depth` tags before their own.
+    fn steps(&self, places: &[usize], depth: usize) -> Box<[Step]> {
+        let tag = |at: &usize| self.fields.get(*at).and_then(|field| field.tags.get(depth).copied());
+        let is_last = |at: &usize| self.fields.get(*at).is_some_and(|field| field.tags.len() == depth + 1);
+        let groups = places.chunk_by(|a, b| tag(a) == tag(b));
+        let step = |group: &[usize]| match group {
+            [at] if is_last(at) => Some(Step::Field(*at)),
+            [first, ..] => Some(Step::Message(tag(first)?, self.steps(group, depth + 1))),
+            [] => None,
+        };
+        groups.filter_map(step).collect()
     }
 
     /// The Go name of the type: `Deployment`.
@@ -230,7 +265,15 @@ fn parse(name: &'static str, line: &'static str) -> TypeDef {
     fields.sort_by_key(|field| field.name);
     let always = (0..fields.len()).filter(|at| fields[*at].always).collect();
     let defaulted = (0..fields.len()).filter(|at| fields[*at].default.is_some()).collect();
-    TypeDef { name, marks, fields: fields.into_boxed_slice(), always, defaulted, rule: defaults::rule(name) }
+    TypeDef {
+        name,
+        marks,
+        fields: fields.into_boxed_slice(),
+        always,
+        defaulted,
+        wire_order: OnceLock::new(),
+        rule: defaults::rule(name),
+    }
 }
 
 fn parse_field(position: usize, text: &'static str) -> Option<Field> {

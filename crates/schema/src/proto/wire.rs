@@ -1,4 +1,4 @@
-//! The wire format of protobuf: tags, varints, lengths.
+//! The wire format of protobuf: tags, varints, lengths; read forwards, written backwards.
 
 /// What a field holds, before its type is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -85,4 +85,89 @@ fn varint(rest: &mut &[u8]) -> Result<u64, &'static str> {
         }
     }
     Err("a number is too long")
+}
+
+/// Writes a message from its end to its beginning: when the length of a part is written, the part is there.
+pub(super) struct Writer {
+    /// What is written fills the end of this.
+    buffer: Vec<u8>,
+    start: usize,
+}
+
+/// How much room a writer has at first: enough for most objects.
+const ROOM: usize = 2048;
+
+impl Writer {
+    pub(super) fn new() -> Self {
+        Self { buffer: vec![0; ROOM], start: ROOM }
+    }
+
+    /// How many bytes are written.
+    pub(super) fn len(&self) -> usize {
+        self.buffer.len() - self.start
+    }
+
+    /// The message.
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        self.buffer.drain(..self.start);
+        self.buffer
+    }
+
+    /// Writes bytes before what is there.
+    pub(super) fn put(&mut self, bytes: &[u8]) {
+        if self.start < bytes.len() {
+            let used = self.len();
+            let size = self.buffer.len().saturating_mul(2).max(used + bytes.len() + ROOM);
+            let mut larger = vec![0; size];
+            larger[size - used..].copy_from_slice(&self.buffer[self.start..]);
+            self.start = size - used;
+            self.buffer = larger;
+        }
+        let start = self.start - bytes.len();
+        self.buffer[start..self.start].copy_from_slice(bytes);
+        self.start = start;
+    }
+
+    fn varint(&mut self, mut number: u64) {
+        let mut digits = [0; 10];
+        let mut count = 0;
+        for digit in &mut digits {
+            count += 1;
+            *digit = (number & 0x7f) as u8;
+            number >>= 7;
+            if number == 0 {
+                break;
+            }
+            *digit |= 0x80;
+        }
+        self.put(&digits[..count]);
+    }
+
+    /// The tag and the wire type of what was written last.
+    pub(super) fn key(&mut self, tag: u32, wire_type: u64) {
+        self.varint(u64::from(tag) << 3 | wire_type);
+    }
+
+    /// The length of all that was written since there were `end` bytes.
+    pub(super) fn length_since(&mut self, end: usize) {
+        self.varint((self.len() - end) as u64);
+    }
+
+    /// A field of bytes.
+    pub(super) fn bytes(&mut self, tag: u32, bytes: &[u8]) {
+        self.put(bytes);
+        self.varint(bytes.len() as u64);
+        self.key(tag, 2);
+    }
+
+    /// A field of text.
+    pub(super) fn text(&mut self, tag: u32, text: &str) {
+        self.bytes(tag, text.as_bytes());
+    }
+
+    /// A field of a whole number or a boolean.
+    pub(super) fn number(&mut self, tag: u32, number: u64) {
+        self.varint(number);
+        self.key(tag, 0);
+    }
 }
