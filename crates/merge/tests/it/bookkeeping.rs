@@ -1,11 +1,10 @@
 //! The calls that the tests of apimachinery's managedfields make, with what the package answered, made to us. They stand in
-//! `conformance/recorded/patches/managed.json`; `conformance/patches` records them.
+//! `conformance/recorded/patches/managed.json`; `conformance/merging` records them.
 
 use pilothouse_merge::managed::{self, Kind, Manager, Versions};
 use pilothouse_schema::{Schema, builtin};
 use pilothouse_value::{Gvk, Timestamp, Value, object, parse};
 use std::fmt::Write as _;
-use std::path::Path;
 
 /// As the tests have it: every version of an object is the object.
 struct Same(&'static Schema);
@@ -124,7 +123,7 @@ fn make(call: &Value) -> Option<[Result<Value, String>; 2]> {
 
 #[test]
 fn the_calls_of_the_field_managers_tests_come_out_as_recorded() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/recorded/patches/managed.json");
+    let file = crate::recorded_calls().join("patches/managed.json");
     let Value::Array(calls) = parse::json(&std::fs::read(file).unwrap()).unwrap().value else {
         panic!("no list")
     };

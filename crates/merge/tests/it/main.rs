@@ -23,6 +23,13 @@ mod strategic;
 
 use pilothouse_value::Value;
 use proptest::prelude::*;
+use std::path::PathBuf;
+
+/// The folder of recorded calls; `MERGING_RECORDED` names another one.
+pub(crate) fn recorded_calls() -> PathBuf {
+    let known = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../conformance/recorded");
+    std::env::var_os("MERGING_RECORDED").map_or_else(known, PathBuf::from)
+}
 
 /// Documents of any shape, small enough to hit each other's keys often.
 pub(crate) fn any_document() -> impl Strategy<Value = Value> {

@@ -1,5 +1,5 @@
 //! The calls that the tests of apimachinery's strategicpatch and of json-patch make, with what the libraries answered, made
-//! to us. They stand under `conformance/recorded/patches`; `conformance/patches` records them. `PATCH_RECORDS` names
+//! to us. They stand under `conformance/recorded/patches`; `conformance/merging` records them. `PATCH_RECORDS` names
 //! another file of calls, one a line.
 
 use pilothouse_merge::{json_patch, merge_patch, strategic};
@@ -7,7 +7,6 @@ use pilothouse_schema::{Additional, Child, Patch, Schema, Type, builtin};
 use pilothouse_value::{Gvk, Value, parse};
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::path::Path;
 use std::sync::{LazyLock, Mutex};
 
 /// The Go structs that calls name.
@@ -183,7 +182,7 @@ fn the_calls_of_the_patch_libraries_tests_come_out_as_recorded() {
         assert!(found.is_empty(), "{found}");
         return;
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/recorded/patches");
+    let folder = crate::recorded_calls().join("patches");
     for (name, least) in [("strategic", 200), ("json", 60), ("found", 0)] {
         let text = std::fs::read(folder.join(format!("{name}.json"))).unwrap();
         let Value::Array(calls) = parse::json(&text).unwrap().value else { panic!("{name} is no list") };

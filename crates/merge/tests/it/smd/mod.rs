@@ -1,5 +1,5 @@
 //! The calls that structured-merge-diff's own tests make, with what the library answered, made to us. They stand under
-//! `conformance/recorded/smd`; `conformance/smd` records them. `SMD_RECORDS` names another file of calls, one a line.
+//! `conformance/recorded/smd`; `conformance/merging` records them. `SMD_RECORDS` names another file of calls, one a line.
 
 mod types;
 mod updates;
@@ -9,7 +9,6 @@ use pilothouse_merge::typed;
 use pilothouse_value::{Value, parse};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
 use types::{Ref, Schema, Spec};
 
 /// What a call came to, in a form that can be compared and printed.
@@ -220,7 +219,7 @@ fn replay(calls: impl Iterator<Item = Value>, name: &str) -> (usize, usize, Stri
 
 #[test]
 fn the_calls_of_structured_merge_diffs_tests_come_out_as_recorded() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/recorded/smd");
+    let folder = crate::recorded_calls().join("smd");
     let (mut replayed, mut equal, mut differences) = (0, 0, String::new());
     let mut add = |(more, same, differing): (usize, usize, String)| {
         replayed += more;

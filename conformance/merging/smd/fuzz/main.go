@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"math/rand"
 
-	"conformance/smd/record"
+	"conformance/merging/smd/record"
 	yaml "go.yaml.in/yaml/v2"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
