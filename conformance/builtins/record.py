@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import time
 
 import yaml
 
@@ -57,7 +58,7 @@ def settled(value):
         value = re.sub(r"20(2[6-9]|[3-9]\d)-\d\d-\d\dT\d\d:\d\d:\d\dZ", "TIME", value)
         value = re.sub(r"20(2[6-9]|[3-9]\d)-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", "MICROTIME", value)
         value = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID", value)
-        value = re.sub(r"\bx-[bcdfghjklmnpqrstvwxz2456789]{5}\b", "x-RANDOM", value)
+        value = re.sub(r"\b(x-|A_)[bcdfghjklmnpqrstvwxz2456789]{5}\b", r"\1RANDOM", value)
         value = re.sub(r"\b10\.0\.0\.\d+\b", "10.0.0.X", value)
     return value
 
@@ -116,6 +117,45 @@ def answer(response, since=None, uid=""):
     return result
 
 
+QUANTITY = re.compile(r"\d+(\.\d+)?(m|[kMGTPE]i?)?")
+
+
+def others(value, writes):
+    """Values to put in place of one: for a new object such as may break a rule, for a stored one such as change it."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [-1, 0, 99999] if writes == "new" else [value + 1]
+    if isinstance(value, str):
+        if QUANTITY.fullmatch(value):
+            return ["-1", "1.5m"] if writes == "new" else [value + "0"]
+        return ["", "A_ b"] if writes == "new" else [value + "x"]
+    if isinstance(value, list):
+        return [[], value + value[:1]] if writes == "new" else [value[:-1]]
+    if isinstance(value, dict) and value and all(isinstance(one, str) for one in value.values()):
+        return [None, {"a b": "c d"}] if writes == "new" else [None, {**value, "swept": "x"}]
+    return [None, {}] if writes == "new" else [None]
+
+
+def sweep(value, path, writes):
+    """Each member of a document, one after the other, with another value."""
+    for other in others(value, writes) if "." in path or writes == "new" else []:
+        yield {path: other}
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    if isinstance(value, dict) and any("." in key for key in value):
+        return
+    for key, member in members:
+        yield from sweep(member, f"{path}.{key}", writes)
+
+
+def swept(group, on, document):
+    for root in group.get("sweep", {}).get(on, []):
+        value = document
+        for key in root.split("."):
+            value = value[int(key)] if isinstance(value, list) else value.get(key, {})
+        yield from sweep(value, root, "new" if on in ("create", "status") else "stored")
+
+
 def place(group):
     version, plural = group["resource"].rsplit("/", 1)
     where = f"/namespaces/{group.get('namespace', 'default')}" if group.get("namespace") != "" else ""
@@ -140,6 +180,11 @@ def record_group(server, group, number):
     assert created.status_code == 201, (group["resource"], number, created.text)
     since = result["answer"]["object"]
     for step in group.get("before", []):
+        if "wait" in step:
+            time.sleep(step["wait"])
+            done = server.call("GET", f"{path}/{name}")
+            result.setdefault("before", []).append({**step, "answer": answer(done, since)})
+            continue
         live = server.call("GET", f"{path}/{name}").json()
         sub = step.get("subresource")
         done = server.call("PUT", f"{path}/{name}" + (f"/{sub}" if sub else ""), params=query, json=change(live, step["set"]))
@@ -153,13 +198,13 @@ def record_group(server, group, number):
     def case(said, **what):
         cases.append({**what, "answer": said})
 
-    for changes in group.get("create", []):
+    for changes in [*group.get("create", []), *swept(group, "create", base)]:
         fresh = {} if {"metadata.name", "metadata.generateName"} & set(changes) else {"metadata.name": group.get("fresh", f"{name}-new")}
         body = change(base, {**fresh, **changes})
         case(answer(server.call("POST", path, params=dry, json=body), since), on="create", set=changes)
     for subresource in (None, "status", "scale", "approval", "ephemeralcontainers", "resize", "finalize"):
         where = f"{path}/{name}" + (f"/{subresource}" if subresource else "")
-        for changes in group.get(subresource or "update", []):
+        for changes in [*group.get(subresource or "update", []), *swept(group, subresource or "update", live)]:
             subject = live if subresource != "scale" else server.call("GET", where).json()
             against = after if subresource != "scale" else normalise(subject)
             said = answer(server.call("PUT", where, params=dry, json=change(subject, changes)), against, uid)

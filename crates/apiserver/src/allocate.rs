@@ -1,7 +1,9 @@
 //! What a Service gets from the cluster: addresses and node ports, each given to one Service at a time.
 
+mod families;
+
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use pilothouse_value::field::{self, Path};
@@ -46,6 +48,11 @@ impl Allocations {
 
     fn size(&self) -> u32 {
         1 << (32 - self.prefix)
+    }
+
+    /// The network, as errors show it.
+    fn range(&self) -> String {
+        format!("{}/{}", self.network, self.prefix)
     }
 
     fn offset(&self, address: Ipv4Addr) -> Option<u32> {
@@ -95,13 +102,40 @@ fn addresses(service: &Value) -> Vec<Ipv4Addr> {
     all
 }
 
+/// The node ports of a Service, that of its health check too.
 fn ports(service: &Value) -> Vec<i64> {
-    service
-        .items_at(&["spec", "ports"])
-        .iter()
-        .filter_map(|port| port.i64_at(&["nodePort"]))
+    let listed = service.items_at(&["spec", "ports"]).iter().filter_map(|port| port.i64_at(&["nodePort"]));
+    listed
+        .chain(service.i64_at(&["spec", "healthCheckNodePort"]).filter(|_| needs_health_check(service)))
         .filter(|port| *port != 0)
         .collect()
+}
+
+fn kind(service: &Value) -> &str {
+    service.str_at(&["spec", "type"]).unwrap_or("ClusterIP")
+}
+
+fn is_external_name(service: &Value) -> bool {
+    kind(service) == "ExternalName"
+}
+
+fn is_headless(service: &Value) -> bool {
+    service.items_at(&["spec", "clusterIPs"]).first().and_then(Value::as_str) == Some("None")
+}
+
+fn needs_health_check(service: &Value) -> bool {
+    kind(service) == "LoadBalancer" && service.str_at(&["spec", "externalTrafficPolicy"]) == Some("Local")
+}
+
+/// Whether the ports of a Service get node ports of their own accord.
+fn wants_node_ports(service: &Value) -> bool {
+    match kind(service) {
+        "NodePort" => true,
+        "LoadBalancer" => {
+            service.at(&["spec", "allocateLoadBalancerNodePorts"]).and_then(Value::as_bool) != Some(false)
+        }
+        _ => false,
+    }
 }
 
 /// What a request has taken; given back when it is dropped, unless it is kept.
@@ -111,11 +145,13 @@ pub(crate) struct Reserved {
     taken_ports: Vec<i64>,
     /// What the write gives up once it has succeeded.
     given_up: Option<Value>,
+    /// Nothing is taken in earnest: upstream then tells values that could be, and looks less closely.
+    dry_run: bool,
 }
 
 impl Reserved {
-    fn of(state: Option<Arc<State>>) -> Reserved {
-        Reserved { state, taken_addresses: Vec::new(), taken_ports: Vec::new(), given_up: None }
+    fn of(state: Option<Arc<State>>, dry_run: bool) -> Reserved {
+        Reserved { state, taken_addresses: Vec::new(), taken_ports: Vec::new(), given_up: None, dry_run }
     }
 
     /// The write succeeded: what was taken stays taken, what is no longer used is free.
@@ -126,11 +162,79 @@ impl Reserved {
             give_back(state, old);
         }
     }
+
+    /// Takes a port that was asked for.
+    fn take_port(&mut self, allocations: &mut Allocations, port: i64) -> Result<(), &'static str> {
+        const TAKEN: &str = "provided port is already allocated";
+        if self.dry_run {
+            if allocations.ports.contains(&port) || self.taken_ports.contains(&port) {
+                return Err(TAKEN);
+            }
+        } else if !NODE_PORTS.contains(&port) {
+            return Err("provided port is not in the valid range. The range of valid ports is 30000-32767");
+        } else if !allocations.ports.insert(port) {
+            return Err(TAKEN);
+        }
+        self.taken_ports.push(port);
+        Ok(())
+    }
+
+    /// Takes a free port; `None` if there is none.
+    fn free_port(&mut self, allocations: &mut Allocations) -> Option<i64> {
+        let port = match self.dry_run {
+            true => self.taken_ports.iter().max().map_or(NODE_PORTS.end() + 1, |last| *last) + 1,
+            false => allocations.free_port()?,
+        };
+        self.taken_ports.push(port);
+        Some(port)
+    }
+
+    /// Takes an address: the one that is asked for, or a free one for `""`.
+    fn take_address(
+        &mut self,
+        allocations: &mut Allocations,
+        service: &Value,
+        asked: &str,
+    ) -> Result<String, Status> {
+        if asked.is_empty() {
+            if self.dry_run {
+                return Ok(allocations.network.to_string());
+            }
+            let free = allocations.free_address().ok_or_else(|| {
+                let name = field::quote(object::name(service));
+                Status::internal(format!("failed to allocate a serviceIP for Service {name}: range is full"))
+            })?;
+            self.taken_addresses.extend(allocations.offset(free));
+            return Ok(free.to_string());
+        }
+        let address = asked.parse::<IpAddr>().ok();
+        let offset = match address {
+            Some(IpAddr::V4(address)) => allocations.offset(address),
+            _ => None,
+        };
+        let why = match offset {
+            Some(_) if self.dry_run => return Ok(asked.to_owned()),
+            None if self.dry_run => format!(
+                "the provided IP ({asked}) is not in the valid range. The range of valid IPs is {}",
+                allocations.range()
+            ),
+            None => "the provided network does not match the current range".to_owned(),
+            Some(offset) if allocations.addresses.insert(offset) => {
+                self.taken_addresses.push(offset);
+                return Ok(asked.to_owned());
+            }
+            Some(_) => "provided IP is already allocated".to_owned(),
+        };
+        let path = Path::new("spec").child("clusterIPs");
+        let shown = service.at(&["spec", "clusterIPs"]).cloned().unwrap_or_default();
+        let error = field::Error::invalid(&path, shown, format!("failed to allocate IP {asked}: {why}"));
+        Err(invalid(service, &[error]))
+    }
 }
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        let Some(state) = &self.state else { return };
+        let Some(state) = self.state.as_ref().filter(|_| !self.dry_run) else { return };
         let mut allocations = state.allocations.lock();
         for address in &self.taken_addresses {
             allocations.addresses.remove(address);
@@ -139,6 +243,10 @@ impl Drop for Reserved {
             allocations.ports.remove(port);
         }
     }
+}
+
+fn invalid(service: &Value, errors: &[field::Error]) -> Status {
+    Status::invalid("", "Service", object::name(service), errors)
 }
 
 fn give_back(state: &State, what: &Value) {
@@ -163,24 +271,27 @@ pub(crate) fn release(state: &State, resource: &Resource, last: &Value) {
 /// Gives a Service the addresses and ports that it needs.
 ///
 /// # Errors
-/// 422 if one that it asks for is taken; 500 if there are none left.
+/// 422 if one that it asks for is taken or its families and addresses do not fit each other; 500 if there are none left.
 pub(crate) fn reserve(
     state: &Arc<State>,
     resource: &Resource,
     value: &mut Value,
     old: Option<&Value>,
+    dry_run: bool,
 ) -> Result<Reserved, Status> {
     if !resource.is("", "services") {
-        return Ok(Reserved::of(None));
+        return Ok(Reserved::of(None, dry_run));
     }
-    let kind = value.str_at(&["spec", "type"]).unwrap_or("ClusterIP").to_owned();
-    let mut reserved = Reserved::of(Some(state.clone()));
+    let mut reserved = Reserved::of(Some(state.clone()), dry_run);
     if let Some(old) = old {
-        carry_over(value, old, &kind);
+        carry_over(value, old);
     }
+    families::align_addresses(value, old);
+    families::choose(value, old)?;
     let mut allocations = state.allocations.lock();
-    let result = cluster_ip(&mut allocations, value, old, &kind, &mut reserved)
-        .and_then(|()| node_ports(&mut allocations, value, old, &kind, &mut reserved));
+    let result = cluster_ip(&mut allocations, value, old, &mut reserved)
+        .and_then(|()| node_ports(&mut allocations, value, old, &mut reserved))
+        .and_then(|()| health_check(&mut allocations, value, old, &mut reserved));
     drop(allocations);
     result?;
     if let Some(old) = old {
@@ -190,45 +301,41 @@ pub(crate) fn reserve(
 }
 
 /// An update that leaves out what was given keeps it.
-fn carry_over(value: &mut Value, old: &Value, kind: &str) {
-    let old_kind = old.str_at(&["spec", "type"]).unwrap_or("ClusterIP");
-    if kind != "ExternalName" && old_kind != "ExternalName" {
-        // Who changes one of the two fields means both.
-        let address = value.str_at(&["spec", "clusterIP"]).unwrap_or_default().to_owned();
-        let changed = !address.is_empty() && old.str_at(&["spec", "clusterIP"]) != Some(address.as_str());
-        if changed && value.at(&["spec", "clusterIPs"]) == old.at(&["spec", "clusterIPs"]) {
-            value.set(&["spec", "clusterIPs"], vec![address]);
+fn carry_over(value: &mut Value, old: &Value) {
+    if !is_external_name(value) && !is_external_name(old) {
+        if value.str_at(&["spec", "clusterIP"]).unwrap_or_default().is_empty()
+            && let Some(kept) = old.at(&["spec", "clusterIP"])
+        {
+            value.set(&["spec", "clusterIP"], kept.clone());
         }
-        if value.str_at(&["spec", "clusterIP"]).unwrap_or_default().is_empty() {
-            for key in ["clusterIP", "clusterIPs"] {
-                if let Some(kept) = old.at(&["spec", key]) {
-                    value.set(&["spec", key], kept.clone());
-                }
-            }
-        }
-        for key in ["ipFamilies", "ipFamilyPolicy"] {
-            if value.at(&["spec", key]).is_none()
-                && let Some(kept) = old.at(&["spec", key])
-            {
-                value.set(&["spec", key], kept.clone());
-            }
+        let kept = old.items_at(&["spec", "clusterIPs"]);
+        if value.items_at(&["spec", "clusterIPs"]).is_empty() && !kept.is_empty() {
+            value.set(&["spec", "clusterIPs"], kept.to_vec());
         }
     }
-    let exposed = |kind: &str| matches!(kind, "NodePort" | "LoadBalancer");
-    if !exposed(kind) || !exposed(old_kind) {
-        return;
+    if wants_node_ports(value) && wants_node_ports(old) {
+        carry_node_ports(value, old);
     }
-    let old_ports = old.items_at(&["spec", "ports"]).to_vec();
-    let Some(ports) = value.at_mut(&["spec", "ports"]).and_then(Value::as_array_mut) else { return };
-    for port in ports {
-        if port.i64_at(&["nodePort"]).unwrap_or_default() != 0 {
-            continue;
-        }
-        let same = old_ports
-            .iter()
-            .find(|old| old.get("port") == port.get("port") && old.get("protocol") == port.get("protocol"));
-        if let Some(kept) = same.and_then(|old| old.get("nodePort")) {
-            port.set(&["nodePort"], kept.clone());
+    if needs_health_check(value)
+        && needs_health_check(old)
+        && value.i64_at(&["spec", "healthCheckNodePort"]).unwrap_or_default() == 0
+        && let Some(kept) = old.at(&["spec", "healthCheckNodePort"])
+    {
+        value.set(&["spec", "healthCheckNodePort"], kept.clone());
+    }
+}
+
+/// A port without a node port has that of the old port of its name, unless another has it now.
+fn carry_node_ports(value: &mut Value, old: &Value) {
+    let node_port = |port: &Value| port.i64_at(&["nodePort"]).filter(|port| *port != 0);
+    let named = |port: &Value| port.str_at(&["name"]).unwrap_or_default().to_owned();
+    let before = old.items_at(&["spec", "ports"]);
+    let now: BTreeSet<i64> = value.items_at(&["spec", "ports"]).iter().filter_map(node_port).collect();
+    for port in value.at_mut(&["spec", "ports"]).and_then(Value::as_array_mut).into_iter().flatten() {
+        let name = named(port);
+        let kept = before.iter().rfind(|old| named(old) == name).and_then(node_port);
+        if let Some(kept) = kept.filter(|kept| node_port(port).is_none() && !now.contains(kept)) {
+            port.set(&["nodePort"], kept);
         }
     }
 }
@@ -237,119 +344,107 @@ fn cluster_ip(
     allocations: &mut Allocations,
     service: &mut Value,
     old: Option<&Value>,
-    kind: &str,
     reserved: &mut Reserved,
 ) -> Result<(), Status> {
-    if kind == "ExternalName" {
+    if is_external_name(service) || is_headless(service) {
         return Ok(());
     }
-    let wanted = service.str_at(&["spec", "clusterIP"]).unwrap_or_default().to_owned();
-    let wanted = match wanted.as_str() {
-        "" => service
-            .items_at(&["spec", "clusterIPs"])
-            .first()
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned(),
-        _ => wanted,
-    };
-    let address = match wanted.as_str() {
-        "None" => "None".to_owned(),
-        "" => {
-            let address = allocations
-                .free_address()
-                .ok_or_else(|| Status::internal("failed to allocate a serviceIP: range is full"))?;
-            reserved.taken_addresses.extend(allocations.offset(address));
-            address.to_string()
-        }
-        text => {
-            let had = old.is_some_and(|old| old.str_at(&["spec", "clusterIP"]) == Some(text));
-            if !had && let Ok(address) = text.parse::<Ipv4Addr>() {
-                take(allocations, service, address, reserved)?;
-            }
-            text.to_owned()
-        }
-    };
+    // What a Service has it keeps; one that led elsewhere has none yet.
+    if old.is_some_and(|old| !is_external_name(old)) {
+        return Ok(());
+    }
+    let asked = service.items_at(&["spec", "clusterIPs"]).first().and_then(Value::as_str);
+    let asked = asked.unwrap_or_default().to_owned();
+    let address = reserved.take_address(allocations, service, &asked)?;
     service.set(&["spec", "clusterIP"], address.as_str());
-    if service.items_at(&["spec", "clusterIPs"]).is_empty() {
-        service.set(&["spec", "clusterIPs"], vec![address]);
-    }
-    if service.at(&["spec", "ipFamilies"]).is_none() {
-        service.set(&["spec", "ipFamilies"], vec!["IPv4"]);
-    }
-    if service.at(&["spec", "ipFamilyPolicy"]).is_none() {
-        service.set(&["spec", "ipFamilyPolicy"], "SingleStack");
-    }
+    service.set(&["spec", "clusterIPs"], vec![address]);
     Ok(())
-}
-
-fn take(
-    allocations: &mut Allocations,
-    service: &Value,
-    address: Ipv4Addr,
-    reserved: &mut Reserved,
-) -> Result<(), Status> {
-    let why = match allocations.offset(address) {
-        None => {
-            format!("failed to allocate IP {address}: the provided network does not match the current range")
-        }
-        Some(offset) if allocations.addresses.insert(offset) => {
-            reserved.taken_addresses.push(offset);
-            return Ok(());
-        }
-        Some(_) => format!("failed to allocate IP {address}: provided IP is already allocated"),
-    };
-    let path = Path::new("spec").child("clusterIPs");
-    let error = field::Error::invalid(&path, vec![address.to_string()], why);
-    Err(Status::invalid("", "Service", object::name(service), &[error]))
 }
 
 fn node_ports(
     allocations: &mut Allocations,
     service: &mut Value,
     old: Option<&Value>,
-    kind: &str,
     reserved: &mut Reserved,
 ) -> Result<(), Status> {
-    let name = object::name(service).to_owned();
-    let wanted = match kind {
-        "NodePort" => true,
-        "LoadBalancer" => {
-            service.at(&["spec", "allocateLoadBalancerNodePorts"]).and_then(Value::as_bool) != Some(false)
+    if !matches!(kind(service), "NodePort" | "LoadBalancer") {
+        return Ok(());
+    }
+    let wanted = wants_node_ports(service);
+    let count = service.items_at(&["spec", "ports"]).len();
+    let mut given: Vec<(String, i64)> = Vec::new();
+    for index in 0..count {
+        let Some(port) = service.items_at(&["spec", "ports"]).get(index) else { break };
+        let number = |port: &Value, key: &str| port.i64_at(&[key]).unwrap_or_default();
+        let mut asked = number(port, "nodePort");
+        if asked == 0 && !wanted {
+            continue;
         }
-        _ => return Ok(()),
-    };
-    let had = old.map(ports).unwrap_or_default();
-    let Some(list) = service.at_mut(&["spec", "ports"]).and_then(Value::as_array_mut) else { return Ok(()) };
-    for (index, port) in list.iter_mut().enumerate() {
-        match port.i64_at(&["nodePort"]).unwrap_or_default() {
-            0 if wanted => {
-                let free = allocations
-                    .free_port()
-                    .ok_or_else(|| Status::internal("failed to allocate a nodePort: range is full"))?;
-                reserved.taken_ports.push(free);
-                port.set(&["nodePort"], free);
+        let protocol = port.str_at(&["protocol"]).unwrap_or_default().to_owned();
+        let had = match old {
+            // Two protocols on one port share its node port, whichever of them names it.
+            None => {
+                let own = number(port, "port");
+                let before = service.items_at(&["spec", "ports"]).iter().take(index);
+                let shared = before.rev().find(|other| number(other, "port") == own);
+                let shared = shared.map(|other| number(other, "nodePort")).filter(|shared| *shared != 0);
+                if asked == 0 {
+                    let mut all = service.items_at(&["spec", "ports"]).iter();
+                    let named =
+                        all.find(|other| number(other, "port") == own && number(other, "nodePort") != 0);
+                    asked = named.map_or(0, |other| number(other, "nodePort"));
+                }
+                shared == Some(asked) && asked != 0
             }
-            0 => {}
-            asked if had.contains(&asked) || reserved.taken_ports.contains(&asked) => {}
-            asked => {
+            Some(old) => {
+                let before = old.items_at(&["spec", "ports"]);
+                before.iter().any(|port| number(port, "nodePort") == asked)
+                    || given.iter().any(|(_, port)| *port == asked)
+            }
+        };
+        if asked != 0 && !had {
+            reserved.take_port(allocations, asked).map_err(|why| {
                 let path = Path::new("spec").child("ports").index(index).child("nodePort");
-                let why = if !NODE_PORTS.contains(&asked) {
-                    "provided port is not in the valid range. The range of valid ports is 30000-32767"
-                } else if allocations.ports.insert(asked) {
-                    reserved.taken_ports.push(asked);
-                    continue;
-                } else {
-                    "provided port is already allocated"
-                };
-                return Err(Status::invalid(
-                    "",
-                    "Service",
-                    &name,
-                    &[field::Error::invalid(&path, asked, why)],
-                ));
-            }
+                invalid(service, &[field::Error::invalid(&path, asked, why)])
+            })?;
         }
+        if asked == 0 {
+            asked = reserved
+                .free_port(allocations)
+                .ok_or_else(|| Status::internal("failed to allocate a nodePort: range is full"))?;
+        }
+        if old.is_some() && given.contains(&(protocol.clone(), asked)) {
+            return Err(Status::new(500, "", format!("duplicate nodePort: {{{protocol} {asked}}}")));
+        }
+        given.push((protocol, asked));
+        let ports = service.at_mut(&["spec", "ports"]).and_then(Value::as_array_mut);
+        if let Some(port) = ports.and_then(|ports| ports.get_mut(index)) {
+            port.set(&["nodePort"], asked);
+        }
+    }
+    Ok(())
+}
+
+/// The port at which a load balancer asks whether a node has pods of the Service.
+fn health_check(
+    allocations: &mut Allocations,
+    service: &mut Value,
+    old: Option<&Value>,
+    reserved: &mut Reserved,
+) -> Result<(), Status> {
+    if !needs_health_check(service) || old.is_some_and(needs_health_check) {
+        return Ok(());
+    }
+    match service.i64_at(&["spec", "healthCheckNodePort"]).unwrap_or_default() {
+        0 => {
+            let free = reserved.free_port(allocations).ok_or_else(|| {
+                Status::internal("failed to allocate a HealthCheck NodePort 0: range is full")
+            })?;
+            service.set(&["spec", "healthCheckNodePort"], free);
+        }
+        asked => reserved.take_port(allocations, asked).map_err(|why| {
+            Status::internal(format!("failed to allocate requested HealthCheck NodePort {asked}: {why}"))
+        })?,
     }
     Ok(())
 }

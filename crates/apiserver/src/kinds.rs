@@ -3,7 +3,7 @@
 use pilothouse_schema::cel::{self, Findings};
 use pilothouse_schema::{self as schema, builtin, crd as definition};
 use pilothouse_value::field::{self, Path};
-use pilothouse_value::{Gvk, Status, Value, object};
+use pilothouse_value::{Gvk, Map, Status, Value, object};
 
 use crate::admission;
 use crate::crd;
@@ -81,6 +81,17 @@ pub(crate) fn check_embedded(resource: &Resource, value: &Value) -> Result<(), S
 /// Brings an object that was found right into its canonical form.
 pub(crate) fn settle(resource: &Resource, value: &mut Value) {
     label_namespace(resource, value);
+    if resource.is("", "services") && value.str_at(&["spec", "type"]) == Some("ExternalName") {
+        // Upstream leaves it out of what it shows.
+        value.take(&["spec", "internalTrafficPolicy"]);
+    }
+    if resource.is("batch", "jobs")
+        && object::labels(value).is_none_or(Map::is_empty)
+        && let Some(labels) = value.at(&["spec", "template", "metadata", "labels"]).cloned()
+    {
+        // A job without labels has those of its pods, once it is read from where it is stored.
+        value.set(&["metadata", "labels"], labels);
+    }
 }
 
 /// A namespace can be selected by a label that says its name.

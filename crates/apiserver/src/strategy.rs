@@ -28,12 +28,6 @@ pub(crate) fn prepare_create(resource: &Resource, value: &mut Value, user: &User
     if resource.is("", "persistentvolumes") {
         value.set(&["status", "lastPhaseTransitionTime"], now);
     }
-    if resource.is("batch", "jobs")
-        && object::labels(value).is_none()
-        && let Some(labels) = value.at(&["spec", "template", "metadata", "labels"]).cloned()
-    {
-        value.set(&["metadata", "labels"], labels);
-    }
     if resource.is("apiregistration.k8s.io", "apiservices") {
         value.set(
             &["status"],

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"sort"
@@ -82,6 +83,32 @@ func columns(module string) []string {
 	return rows
 }
 
+// swagger reads the descriptions of a type's fields from the file that is generated beside it, with their lines escaped.
+func swagger(pkg, name string) map[string]string {
+	folder, err := exec.Command("go", "list", "-f", "{{.Dir}}", pkg).Output()
+	check(err)
+	file := filepath.Join(strings.TrimSpace(string(folder)), "types_swagger_doc_generated.go")
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	check(err)
+	texts := map[string]string{}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || spec.Names[0].Name != "map_"+name {
+			return true
+		}
+		for _, one := range spec.Values[0].(*ast.CompositeLit).Elts {
+			pair := one.(*ast.KeyValueExpr)
+			key, err := strconv.Unquote(pair.Key.(*ast.BasicLit).Value)
+			check(err)
+			text, err := strconv.Unquote(pair.Value.(*ast.BasicLit).Value)
+			check(err)
+			texts[key] = strings.NewReplacer("\\", "\\\\", "\n", "\\n", "\t", "\\t").Replace(text)
+		}
+		return false
+	})
+	return texts
+}
+
 // column is NAME|TYPE|FORMAT|PRIORITY|DESCRIPTION; a description `@TYPE FIELD` stands in the table of descriptions.
 func column(fields *ast.CompositeLit, packages map[string]string) string {
 	values := map[string]string{"Priority": "0"}
@@ -119,6 +146,12 @@ func column(fields *ast.CompositeLit, packages map[string]string) string {
 			name := of.Sel.Name
 			if member == "InvolvedObject" { // the one description that is asked of a field's type
 				name = "ObjectReference"
+			}
+			version := parts[len(parts)-1]
+			if strings.HasPrefix(version, "v") && strings.Contains(version, "beta") {
+				// Texts of types that are not served stand here.
+				values[key] = swagger(packages[of.X.(*ast.Ident).Name], name)[field]
+				continue
 			}
 			values[key] = fmt.Sprintf("@%s.%s %s", strings.Join(parts[len(parts)-2:], "."), name, field)
 		}

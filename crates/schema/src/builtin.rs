@@ -23,14 +23,17 @@ mod warnings;
 pub use decode::{DecodeError, decode};
 pub(crate) use decode::{is_omitted, zero};
 pub use defaults::default;
-pub(crate) use descriptions::DESCRIPTIONS;
 pub use descriptions::describe;
-pub use prepare::{has_generation, prepare_create, prepare_update};
+pub(crate) use descriptions::{DESCRIPTIONS, unescape};
+pub use prepare::{has_generation, prepare_create, prepare_update, sync_app_armor};
 pub use resources::{Resource, Subresource, Verbs, resource, resources};
 
 pub use selectable::{FieldLabelError, check_field_label, field_value};
 pub use subresources::prepare_subresource;
-pub use validation::{CompileCondition, validate, validate_binding, validate_subresource, validate_webhooks};
+pub use validation::{
+    CompileCondition, validate, validate_binding, validate_cluster_ips, validate_subresource,
+    validate_webhooks,
+};
 pub use warnings::warnings;
 
 pub(crate) use types::kinds_of_type;

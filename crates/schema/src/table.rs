@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 
 use pilothouse_value::{Gvk, Map, Timestamp, Value, json, object};
 
-use crate::builtin::describe;
+use crate::builtin::{describe, unescape};
 use crate::jsonpath::{self, JsonPath};
 
 static COLUMNS: &str = include_str!("tables/columns.txt");
@@ -260,17 +260,13 @@ fn builtin_columns(key: &str) -> Option<Vec<Column>> {
             format: format.to_owned(),
             priority: priority.parse().unwrap_or_default(),
             description: match description.strip_prefix('@').and_then(|text| text.split_once(' ')) {
-                None => description.to_owned(),
-                // A few columns cite a beta version of a type that is served as v1.
+                None => unescape(description).into_owned(),
                 Some((of, field)) => {
-                    let found = describe(of, Some(field))
-                        .or_else(|| describe(&of.replace("v1beta1", "v1"), Some(field)));
+                    let found = describe(of, Some(field));
                     // What documents add for tools is not in the texts of the types.
                     let text = found.unwrap_or_default();
                     let end = text.find("\n\nPossible enum values:").unwrap_or(text.len());
-                    let text = text.get(..end).unwrap_or_default();
-                    let later = text.strip_suffix(" This field is immutable.").filter(|_| field == "roleRef");
-                    later.unwrap_or(text).to_owned()
+                    text.get(..end).unwrap_or_default().to_owned()
                 }
             },
         }

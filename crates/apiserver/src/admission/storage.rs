@@ -67,6 +67,8 @@ impl Plugin for StorageObjectInUseProtection {
             "kubernetes.io/pvc-protection"
         } else if attributes.is("", "persistentvolumes") {
             "kubernetes.io/pv-protection"
+        } else if attributes.is("storage.k8s.io", "volumeattributesclasses") {
+            "kubernetes.io/vac-protection"
         } else {
             return Ok(());
         };

@@ -70,6 +70,10 @@ pub(crate) async fn create_object(
 
     let generate_name = value.str_at(&["metadata", "generateName"]).unwrap_or_default().to_owned();
     let generated = object::name(&value).is_empty() && !generate_name.is_empty();
+    if resource.is("", "pods") {
+        let warnings = pilothouse_schema::builtin::sync_app_armor(&mut value);
+        warnings.iter().for_each(|warning| context.warn(warning));
+    }
     for _ in 0..NAME_ATTEMPTS {
         if generated {
             value.set(&["metadata", "name"], names::generate(&generate_name));
@@ -77,7 +81,7 @@ pub(crate) async fn create_object(
         let named = Target { name: object::name(&value).to_owned(), ..target.clone() };
         let mut object = value.clone();
         strategy::prepare_create(resource, &mut object, &context.user, &state.now());
-        let reserved = allocate::reserve(state, resource, &mut object, None)?;
+        let reserved = allocate::reserve(state, resource, &mut object, None, options.dry_run)?;
         let mut errors = metadata::validate(&object, resource.namespaced, resource.rules.names);
         errors.extend(kinds::validate(state, resource, &object, None));
         let errors = kinds::check_rules(context, resource, &object, None, errors);

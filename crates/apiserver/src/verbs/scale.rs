@@ -159,6 +159,7 @@ async fn write(
         if !version.is_empty() && version != object::resource_version(parent) {
             return Err(target.modified());
         }
+        update::check_uid(target, &scale, parent, options.dry_run)?;
         let replicas = scale.i64_at(&["spec", "replicas"]).unwrap_or_default();
         if replicas == NO_REPLICAS {
             let path = spec_path(resource).join(".");

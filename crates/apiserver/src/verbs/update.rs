@@ -107,7 +107,7 @@ fn check_name(target: &Target, body: &mut Value) -> Result<(), Status> {
 ///
 /// # Errors
 /// 409 otherwise.
-fn check_uid(target: &Target, new: &Value, current: &Value, dry_run: bool) -> Result<(), Status> {
+pub(crate) fn check_uid(target: &Target, new: &Value, current: &Value, dry_run: bool) -> Result<(), Status> {
     let resource = &target.resource;
     let uid = object::uid(new);
     if !uid.is_empty() && uid != object::uid(current) {
@@ -195,7 +195,11 @@ async fn try_change(
     if target.subresource.is_none() {
         authz::may_grant(context, resource, &new, Some(current))?;
     }
-    let reserved = allocate::reserve(state, resource, &mut new, Some(current))?;
+    let reserved = if target.subresource.is_none() {
+        Some(allocate::reserve(state, resource, &mut new, Some(current), options.dry_run)?)
+    } else {
+        None
+    };
 
     // Before the rules are checked: one is that the storage version is among those that objects may be stored in.
     if resource.is(crd::GROUP, crd::PLURAL) && target.subresource.is_none() {
@@ -240,7 +244,9 @@ async fn try_change(
     }
     match verbs::put(state, target, Some(stored.revision()), new).await? {
         Outcome::Stored(written) => {
-            reserved.keep();
+            if let Some(reserved) = reserved {
+                reserved.keep();
+            }
             present::present(state, resource, &written).await.map(Some)
         }
         Outcome::Stale(_) => Ok(None),

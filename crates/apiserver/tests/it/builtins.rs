@@ -107,8 +107,9 @@ fn without_random(text: &str) -> String {
         if rest.get(..36).is_some_and(is_uid) {
             out.push_str("UID");
             at += 36;
-        } else if rest.starts_with("\"x-") && rest.get(8..9) == Some("\"") {
-            out.push_str("\"x-RANDOM");
+        } else if (rest.starts_with("\"x-") || rest.starts_with("\"A_")) && rest.get(8..9) == Some("\"") {
+            out.push_str(&rest[..3]);
+            out.push_str("RANDOM");
             at += 8;
         } else {
             let c = rest.chars().next().unwrap();
@@ -274,7 +275,15 @@ async fn replay_group(api: &Api, group: &Value, score: &mut Score) {
     let since = real.get("object").unwrap();
     let mut after = since.clone();
     for step in group.items_at(&["before"]) {
-        let live = api.get(&format!("{path}/{name}")).await.json();
+        let live = api.get(&format!("{path}/{name}")).await;
+        if step.get("wait").is_some() {
+            // What a real server's own controllers write meanwhile, ours has written with the object.
+            let real = expected(step.get("answer").unwrap(), since);
+            score.compare(&format!("{resource} {name} later"), &real, &said(&live, ""));
+            after = real.get("object").unwrap().clone();
+            continue;
+        }
+        let live = live.json();
         let sub = step.str_at(&["subresource"]).map(|sub| format!("/{sub}")).unwrap_or_default();
         let body = change(&live, step.get("set").unwrap());
         let done = api.put(&format!("{path}/{name}{sub}?{QUERY}"), &body).await;
@@ -403,15 +412,21 @@ macro_rules! replays {
 }
 
 replays! {
-    core_kinds_answer_as_a_real_server "core" 2;
-    jobs_answer_as_a_real_server "jobs" 3;
-    other_kinds_answer_as_a_real_server "others" 5;
-    pods_answer_as_a_real_server "pod" 4;
+    core_kinds_answer_as_a_real_server "core" 0;
+    jobs_answer_as_a_real_server "jobs" 1;
+    other_kinds_answer_as_a_real_server "others" 7;
+    pods_answer_as_a_real_server "pod" 2;
     policies_answer_as_a_real_server "policy" 2;
-    rbac_answers_as_a_real_server "rbac" 2;
-    services_answer_as_a_real_server "service" 21;
-    storage_answers_as_a_real_server "storage" 7;
-    workloads_answer_as_a_real_server "workloads" 2;
+    rbac_answers_as_a_real_server "rbac" 0;
+    services_answer_as_a_real_server "service" 0;
+    storage_answers_as_a_real_server "storage" 1;
+    workloads_answer_as_a_real_server "workloads" 1;
+    every_member_of_core_kinds_is_checked_as_a_real_server_does "swept_core" 4;
+    every_member_of_network_kinds_is_checked_as_a_real_server_does "swept_network" 26;
+    every_member_of_pods_is_checked_as_a_real_server_does "swept_pods" 248;
+    every_member_of_policies_is_checked_as_a_real_server_does "swept_policy" 90;
+    every_member_of_storage_kinds_is_checked_as_a_real_server_does "swept_storage" 56;
+    every_member_of_workloads_is_checked_as_a_real_server_does "swept_workloads" 84;
 }
 
 /// Lists whose order means nothing are compared in that of their names.

@@ -31,7 +31,8 @@ pub fn describe(type_name: &str, field: Option<&str>) -> Option<Cow<'static, str
     (!text.is_empty()).then(|| unescape(text))
 }
 
-fn unescape(text: &'static str) -> Cow<'static, str> {
+/// A text of the tables with its lines and tabs.
+pub(crate) fn unescape(text: &str) -> Cow<'_, str> {
     if !text.contains('\\') {
         return Cow::Borrowed(text);
     }

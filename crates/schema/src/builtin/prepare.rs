@@ -2,6 +2,11 @@
 //! strategies under pkg/registry, `PrepareForCreate` and `PrepareForUpdate`): status, generation, and what a kind
 //! generates.
 
+mod profiles;
+mod services;
+
+pub use profiles::sync_app_armor;
+
 use pilothouse_value::{Gvk, Map, Quantity, Value, json, object};
 
 use super::{decode, resources, types};
@@ -176,50 +181,6 @@ fn select_labels(term: &mut Value, labels: &Map) {
     }
 }
 
-/// What a service of another type had does not outlive the change of its type, unless the client changed it itself.
-fn drop_of_old_type(old: &Value, service: &mut Value) {
-    let kind = |service: &Value| service.str_at(&["spec", "type"]).unwrap_or_default().to_owned();
-    let (before, now) = (kind(old), kind(service));
-    if before == now {
-        return;
-    }
-    let same = |service: &Value, path: &[&str]| service.at(path) == old.at(path);
-    let needs_address = |kind: &str| matches!(kind, "ClusterIP" | "NodePort" | "LoadBalancer");
-    if needs_address(&before) && !needs_address(&now) {
-        if same(service, &["spec", "clusterIP"]) && same(service, &["spec", "clusterIPs"]) {
-            service.take(&["spec", "clusterIP"]);
-            service.take(&["spec", "clusterIPs"]);
-        }
-        for field in ["ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"] {
-            if same(service, &["spec", field]) {
-                service.take(&["spec", field]);
-            }
-        }
-    }
-    let has_node_ports = |kind: &str| matches!(kind, "NodePort" | "LoadBalancer");
-    let ports = |service: &Value| -> Vec<Option<i64>> {
-        service.items_at(&["spec", "ports"]).iter().map(|port| port.i64_at(&["nodePort"])).collect()
-    };
-    if has_node_ports(&before) && !has_node_ports(&now) {
-        if ports(service) == ports(old) {
-            for port in service.at_mut(&["spec", "ports"]).and_then(Value::as_array_mut).into_iter().flatten()
-            {
-                port.take(&["nodePort"]);
-            }
-        }
-        if same(service, &["spec", "externalTrafficPolicy"]) {
-            service.take(&["spec", "externalTrafficPolicy"]);
-        }
-    }
-    if before == "LoadBalancer" {
-        for field in ["healthCheckNodePort", "allocateLoadBalancerNodePorts", "loadBalancerClass"] {
-            if same(service, &["spec", field]) {
-                service.take(&["spec", field]);
-            }
-        }
-    }
-}
-
 /// Prepares an object that is about to be created. It must have been read and defaulted, and must have its name and
 /// its uid. `now` is the time as the server writes it.
 pub fn prepare_create(gvk: &Gvk, object: &mut Value, now: &str) {
@@ -293,7 +254,7 @@ pub fn prepare_update(gvk: &Gvk, old: &Value, object: &mut Value) {
             put(object, &["status"], old.get("status").cloned());
         }
         ("", "PersistentVolumeClaim") => data_sources(object),
-        ("", "Service") => drop_of_old_type(old, object),
+        ("", "Service") => services::drop_of_old_type(old, object),
         ("certificates.k8s.io", "CertificateSigningRequest") => {
             put(object, &["spec"], old.get("spec").cloned());
         }
@@ -368,13 +329,8 @@ fn generate_job_selector(job: &mut Value) {
     ] {
         labels.or_insert_with(key, || value.into());
     }
-    let labels = Value::Object(labels.clone());
     let selector = job.entry(&["spec", "selector", "matchLabels"]).make_object();
     selector.or_insert_with("batch.kubernetes.io/controller-uid", || uid.into());
-    // A job without labels has those of its pods.
-    if object::labels(job).is_none_or(Map::is_empty) {
-        job.set(&["metadata", "labels"], labels);
-    }
 }
 
 /// The quality-of-service class that follows from the resources of a pod's containers.

@@ -18,6 +18,7 @@ mod other;
 mod pod;
 mod pod_update;
 mod probes;
+mod profiles;
 mod quotas;
 mod resources;
 mod schedule;
@@ -32,6 +33,7 @@ mod volumes;
 mod webhooks;
 mod workloads;
 
+pub use services::validate_cluster_ips;
 pub use webhooks::{CompileCondition, validate_webhooks};
 
 use pilothouse_value::field::{Error, Path};

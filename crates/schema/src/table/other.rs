@@ -114,8 +114,7 @@ fn ingress_class(object: &Value, now: Timestamp) -> Vec<Value> {
     vec![title.into(), text(object, &["spec", "controller"]).into(), parameters.into(), age(object, now)]
 }
 
-/// Upstream writes an age too, for which there is no column.
-fn ip_address(object: &Value, _: Timestamp) -> Vec<Value> {
+fn ip_address(object: &Value, now: Timestamp) -> Vec<Value> {
     let parent = object.at(&["spec", "parentRef"]).map(|parent| {
         let mut resource = text(parent, &["resource"]).to_lowercase();
         if !text(parent, &["group"]).is_empty() {
@@ -126,7 +125,8 @@ fn ip_address(object: &Value, _: Timestamp) -> Vec<Value> {
             namespace => format!("{resource}/{namespace}/{}", text(parent, &["name"])),
         }
     });
-    vec![name(object), parent.unwrap_or_else(|| "<none>".to_owned()).into()]
+    // Upstream writes an age too, for which there is no column.
+    vec![name(object), parent.unwrap_or_else(|| "<none>".to_owned()).into(), age(object, now)]
 }
 
 fn endpoint_slice(object: &Value, now: Timestamp) -> Vec<Value> {

@@ -114,7 +114,9 @@ pub(super) fn app_protocol(at: &At<'_>, errors: &mut Errors) {
 }
 
 pub(super) fn slice(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
-    let kind = at.text("addressType");
+    let changed = old.is_some_and(|old| old.str_at(&["addressType"]) != Some(at.text("addressType")));
+    // What is there already is looked at as it was understood.
+    let kind = old.and_then(|old| old.str_at(&["addressType"])).unwrap_or_else(|| at.text("addressType"));
     errors.one_of(at, "addressType", &["FQDN", "IPv4", "IPv6"], true);
     let endpoints = at.items("endpoints");
     if endpoints.len() > 1000 {
@@ -140,7 +142,7 @@ pub(super) fn slice(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
         errors.one_of(port, "protocol", &PROTOCOLS, true);
         app_protocol(port, errors);
     }
-    if old.is_some_and(|old| old.str_at(&["addressType"]) != Some(kind)) {
+    if changed {
         // Upstream shows null in place of the value.
         errors.invalid(&at.path.child("addressType"), Value::Null, super::IMMUTABLE);
     }

@@ -227,7 +227,7 @@ fn typed_reference(at: &At<'_>, errors: &mut Errors) {
     for field in ["kind", "name"] {
         let text = at.text(field);
         match text {
-            "" => errors.required(&at.path.child(field), format!("{field} is required").as_str()),
+            "" => errors.required(&at.path.child(field), ""),
             _ => errors.complaints(&at.path.child(field), text, names::path_segment(text)),
         }
     }
@@ -242,7 +242,11 @@ pub(super) fn ingress_class(at: &At<'_>, old: Option<&Value>, errors: &mut Error
     }
     super::jobs::domain_prefixed_path(&path, controller, errors);
     if let Some(parameters) = spec.find("parameters") {
+        let (first, before) = (errors.0.len(), parameters.path.child("apiGroup"));
         typed_reference(&parameters, errors);
+        let behind = errors.0.iter().skip(first).take_while(|error| error.path == before).count();
+        // What the type's declaration demands comes last.
+        let mut declared = errors.0.split_off(first + behind);
         let namespace = parameters.path.child("namespace");
         let given = parameters.text("namespace");
         match parameters.text("scope") {
@@ -257,6 +261,7 @@ pub(super) fn ingress_class(at: &At<'_>, old: Option<&Value>, errors: &mut Error
             "Cluster" => {}
             other => errors.unsupported(&parameters.path.child("scope"), other, &["Cluster", "Namespace"]),
         }
+        errors.0.append(&mut declared);
     }
     if old.is_some_and(|old| old.str_at(&["spec", "controller"]) != Some(controller)) {
         errors.invalid(&path, controller, super::IMMUTABLE);

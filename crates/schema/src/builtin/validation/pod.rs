@@ -6,7 +6,9 @@ use std::net::IpAddr;
 use pilothouse_value::field::Error;
 use pilothouse_value::{Value, names};
 
-use super::{At, Errors, IP, containers, labels, pod_update, resources, scheduling, security, volumes};
+use super::{
+    At, Errors, IP, containers, labels, pod_update, profiles, resources, scheduling, security, volumes,
+};
 
 const DEADLINE: &str = "must be between 1 and 2147483647, inclusive";
 /// Annotations that say what has become fields.
@@ -23,6 +25,11 @@ pub(super) fn pod(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
                 errors.forbidden(&spec.path.child("ephemeralContainers"), "cannot be set on create");
             }
             containers_of_pods_only(&spec, &["containers", "initContainers"], errors);
+            if !spec.text("nodeName").is_empty() && !spec.items("schedulingGates").is_empty() {
+                let detail = "cannot be set until all schedulingGates have been cleared";
+                errors.forbidden(&spec.path.child("nodeName"), detail);
+            }
+            profiles::match_annotations(at, errors);
         }
         Some(old) => pod_update::update(at, old, errors),
     }

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use pilothouse_value::field::Error;
+use pilothouse_value::field::{Error, Path};
 use pilothouse_value::{Value, names};
 
 use super::super::go;
 use super::addresses::{CIDR, app_protocol, not_special, parse_cidr};
-use super::{At, Errors, IP, labels, port, port_number};
+use super::{At, Errors, IMMUTABLE, IP, labels, port, port_number};
 
 const LOAD_BALANCERS_ONLY: &str = "may only be used when `type` is 'LoadBalancer'";
 const ONCE: &str = "may not change once set";
@@ -17,12 +17,26 @@ pub(super) fn service(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     let spec = at.child("spec");
     if let Some(old) = old.and_then(|old| old.get("spec")) {
         cluster_ips_unchanged(&spec, old, errors);
+        families_unchanged(&spec, old, errors);
         let both = spec.text("type") == "LoadBalancer" && old.str_at(&["type"]) == Some("LoadBalancer");
         if both && spec.value.get("loadBalancerClass") != old.get("loadBalancerClass") {
             let class = spec.child("loadBalancerClass");
             errors.invalid(&class.path, class.value.clone(), ONCE);
         }
+        class_format(&spec, errors);
+        let check = |spec: &Value| {
+            let local = spec.str_at(&["externalTrafficPolicy"]) == Some("Local");
+            let needed = local && spec.str_at(&["type"]) == Some("LoadBalancer");
+            needed.then(|| spec.i64_at(&["healthCheckNodePort"]).unwrap_or_default())
+        };
+        if let (Some(now), Some(before)) = (check(spec.value), check(old))
+            && now != before
+        {
+            errors.forbidden(&spec.path.child("healthCheckNodePort"), IMMUTABLE);
+        }
     }
+    topology_mode(at, errors);
+    let before = |list: &str| old.map_or(&[][..], |old| old.items_at(&["spec", list]));
     let kind = spec.text("type");
     let headless = is_headless(spec.value);
     let ports = spec.items("ports");
@@ -33,10 +47,10 @@ pub(super) fn service(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     service_ports(&ports, errors);
     labels(&spec, "selector", errors);
     affinity(&spec, errors);
-    cluster_ips(&spec, kind, headless, errors);
+    cluster_ips(&spec, kind, headless, before("clusterIPs"), errors);
     for ip in spec.items("externalIPs") {
         let text = ip.value.as_str().unwrap_or_default();
-        if text.parse::<IpAddr>().is_err() {
+        if text.parse::<IpAddr>().is_err() && !before("externalIPs").contains(ip.value) {
             errors.invalid(&ip.path, text, IP);
         } else {
             not_special(&ip.path, text, errors);
@@ -45,19 +59,48 @@ pub(super) fn service(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     errors.one_of(&spec, "type", &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"], true);
     node_ports(&ports, kind, errors);
     same_ports(&ports, errors);
-    source_ranges(&spec, kind, errors);
+    source_ranges(at, old, kind, errors);
     if spec.find("allocateLoadBalancerNodePorts").is_some() && kind != "LoadBalancer" {
         errors.forbidden(&spec.path.child("allocateLoadBalancerNodePorts"), LOAD_BALANCERS_ONLY);
     }
-    if let Some(class) = spec.find("loadBalancerClass") {
-        let text = class.value.as_str().unwrap_or_default();
-        if kind == "LoadBalancer" {
-            errors.complaints(&class.path, text, names::qualified_name(text));
-        } else {
-            errors.forbidden(&class.path, LOAD_BALANCERS_ONLY);
-        }
+    if kind == "LoadBalancer" && spec.find("allocateLoadBalancerNodePorts").is_none() {
+        // Upstream's path has no "spec" here.
+        errors.required(&Path::new("allocateLoadBalancerNodePorts"), "");
     }
+    class_format(&spec, errors);
     traffic(&spec, kind, errors);
+}
+
+fn class_format(spec: &At<'_>, errors: &mut Errors) {
+    let Some(class) = spec.find("loadBalancerClass") else { return };
+    let text = class.value.as_str().unwrap_or_default();
+    if spec.text("type") == "LoadBalancer" {
+        errors.complaints(&class.path, text, names::qualified_name(text));
+    } else {
+        errors.forbidden(&class.path, LOAD_BALANCERS_ONLY);
+    }
+}
+
+/// The annotation has an old name, which may not say something else.
+fn topology_mode(at: &At<'_>, errors: &mut Errors) {
+    const HINTS: &str = "service.kubernetes.io/topology-aware-hints";
+    const MODE: &str = "service.kubernetes.io/topology-mode";
+    let annotation = |name: &str| at.value.str_at(&["metadata", "annotations", name]);
+    if let (Some(hints), Some(mode)) = (annotation(HINTS), annotation(MODE))
+        && hints != mode
+    {
+        let path = at.path.child("metadata").child("annotations").key(MODE);
+        errors.invalid(&path, mode, format!("must match annotations[{HINTS}] when both are specified"));
+    }
+}
+
+/// What is wrong with the addresses and families of a Service, by themselves.
+pub fn validate_cluster_ips(service: &Value, old: Option<&Value>) -> Vec<Error> {
+    let mut errors = Errors::default();
+    let spec = At::root(service).child("spec");
+    let before = old.map_or(&[][..], |old| old.items_at(&["spec", "clusterIPs"]));
+    cluster_ips(&spec, spec.text("type"), is_headless(spec.value), before, &mut errors);
+    errors.0
 }
 
 fn is_headless(spec: &Value) -> bool {
@@ -169,7 +212,7 @@ fn affinity(spec: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn cluster_ips(spec: &At<'_>, kind: &str, headless: bool, errors: &mut Errors) {
+fn cluster_ips(spec: &At<'_>, kind: &str, headless: bool, before: &[Value], errors: &mut Errors) {
     if kind == "ExternalName" {
         return;
     }
@@ -205,7 +248,7 @@ fn cluster_ips(spec: &At<'_>, kind: &str, headless: bool, errors: &mut Errors) {
                 wrong = true;
                 errors.invalid(&all.path, all.value.clone(), "'None' must be the first and only value");
             }
-        } else if text.parse::<IpAddr>().is_err() {
+        } else if text.parse::<IpAddr>().is_err() && !before.contains(address.value) {
             wrong = true;
             errors.invalid(&address.path, text, IP);
         }
@@ -234,19 +277,35 @@ fn cluster_ips(spec: &At<'_>, kind: &str, headless: bool, errors: &mut Errors) {
     }
 }
 
-fn source_ranges(spec: &At<'_>, kind: &str, errors: &mut Errors) {
+fn source_ranges(at: &At<'_>, old: Option<&Value>, kind: &str, errors: &mut Errors) {
+    const ANNOTATION: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
+    let spec = at.child("spec");
     let ranges = spec.items("loadBalancerSourceRanges");
-    // Upstream's path begins with a capital letter here.
-    let path = spec.path.child("LoadBalancerSourceRanges");
     if ranges.is_empty() {
+        let annotation =
+            |of: &'_ Value| of.str_at(&["metadata", "annotations", ANNOTATION]).map(str::to_owned);
+        let Some(text) = annotation(at.value) else { return };
+        let path = at.path.child("metadata").child("annotations").key(ANNOTATION);
+        if kind != "LoadBalancer" {
+            errors.forbidden(&path, LOAD_BALANCERS_ONLY);
+        }
+        if old.and_then(annotation).as_ref() != Some(&text) && !text.trim().is_empty() {
+            for range in text.trim().split(',').map(str::trim).filter(|range| parse_cidr(range).is_none()) {
+                errors.invalid(&path, range, CIDR);
+            }
+        }
         return;
     }
+    // Upstream's path begins with a capital letter here.
+    let path = spec.path.child("LoadBalancerSourceRanges");
     if kind != "LoadBalancer" {
         errors.forbidden(&path, LOAD_BALANCERS_ONLY);
     }
+    let before = old.map_or(&[][..], |old| old.items_at(&["spec", "loadBalancerSourceRanges"]));
     for (index, range) in ranges.iter().enumerate() {
-        let text = range.value.as_str().unwrap_or_default();
-        if parse_cidr(text.trim()).is_none() {
+        let text = range.value.as_str().unwrap_or_default().trim();
+        let known = before.iter().filter_map(Value::as_str).any(|old| old.trim() == text);
+        if parse_cidr(text).is_none() && !known {
             errors.invalid(&path.index(index), text, CIDR);
         }
     }
@@ -307,6 +366,35 @@ fn cluster_ips_unchanged(spec: &At<'_>, old: &Value, errors: &mut Errors) {
     if before.len() > 1 && new.len() == 1 && spec.text("ipFamilyPolicy") != "SingleStack" {
         let policy = spec.child("ipFamilyPolicy");
         let detail = "must be set to 'SingleStack' when releasing the secondary clusterIP";
+        errors.invalid(&policy.path, policy.value.clone(), detail);
+    }
+}
+
+fn families_unchanged(spec: &At<'_>, old: &Value, errors: &mut Errors) {
+    let is_external = |value: &Value| value.str_at(&["type"]) == Some("ExternalName");
+    if is_external(spec.value) || is_external(old) || is_headless(spec.value) || is_headless(old) {
+        return;
+    }
+    let (new, before) = (spec.value.items_at(&["ipFamilies"]), old.items_at(&["ipFamilies"]));
+    let first = spec.path.child("ipFamilies").index(0);
+    let shown = |list: &str| spec.child(list).value.clone();
+    if new.len() == before.len() {
+        for _ in new.iter().zip(before).filter(|(new, old)| new != old) {
+            errors.invalid(&first, shown("ipFamilies"), ONCE);
+        }
+        return;
+    }
+    if new.len() < before.len() && spec.items("clusterIPs").is_empty() {
+        errors.invalid(&first, shown("ipFamilies"), "primary ipFamily can not be unset");
+    }
+    if let (Some(new), Some(old)) = (new.first(), before.first())
+        && new != old
+    {
+        errors.invalid(&first, shown("clusterIPs"), ONCE);
+    }
+    if new.len() < before.len() && new.len() == 1 && spec.text("ipFamilyPolicy") != "SingleStack" {
+        let policy = spec.child("ipFamilyPolicy");
+        let detail = "must be set to 'SingleStack' when releasing the secondary ipFamily";
         errors.invalid(&policy.path, policy.value.clone(), detail);
     }
 }

@@ -206,6 +206,7 @@ const SOURCES: [&str; 22] = [
 pub(super) fn volume(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     let spec = at.child("spec");
     volume_spec(&spec, false, errors);
+    mount_options(at, errors);
     let Some(old) = old.and_then(|old| old.get("spec")) else { return };
     let of = |spec: &Value| -> Value {
         let found = SOURCES.iter().filter_map(|source| Some((*source, spec.get(source)?.clone())));
@@ -234,6 +235,31 @@ pub(super) fn volume(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
             && spec.find("volumeAttributesClassName").is_none())
     {
         errors.required(&spec.path.child("volumeAttributesClassName"), "");
+    }
+}
+
+/// Some drivers take options of the mount from an annotation.
+fn mount_options(at: &At<'_>, errors: &mut Errors) {
+    const ANNOTATION: &str = "volume.beta.kubernetes.io/mount-options";
+    const DRIVERS: [&str; 13] = [
+        "gcePersistentDisk",
+        "awsElasticBlockStore",
+        "glusterfs",
+        "nfs",
+        "rbd",
+        "quobyte",
+        "iscsi",
+        "cinder",
+        "cephfs",
+        "azureFile",
+        "vsphereVolume",
+        "azureDisk",
+        "photonPersistentDisk",
+    ];
+    let given = at.value.at(&["metadata", "annotations", ANNOTATION]).is_some();
+    if given && !DRIVERS.iter().any(|driver| at.child("spec").find(driver).is_some()) {
+        let path = at.path.child("metadata").child("annotations").child(ANNOTATION);
+        errors.forbidden(&path, "may not specify mount options for this volume type");
     }
 }
 
@@ -302,6 +328,11 @@ fn volume_capacity(spec: &At<'_>, errors: &mut Errors) {
         errors.unsupported(&capacity.path, capacity.value.clone(), &["storage"]);
     }
     for (name, value) in spec.map("capacity") {
+        if quantity(Some(value)).is_some_and(|size| size.nano() < 0) {
+            let text = value.as_str().unwrap_or_default();
+            let detail = "must be a valid resource quantity";
+            errors.0.push(Error::invalid(&capacity.path.key(name), Value::Null, detail).showing(text));
+        }
         if quantity(Some(value)).is_some_and(|size| size.nano() <= 0) {
             errors.invalid(&capacity.path.key(name), value.clone(), "must be greater than zero");
         }

@@ -170,9 +170,8 @@ pub(super) fn attributes_class(at: &At<'_>, old: Option<&Value>, errors: &mut Er
     match name {
         "" => errors.required(&at.path.child("driverName"), ""),
         name => {
-            for complaint in names::qualified_name(&name.to_lowercase()) {
-                errors.invalid(&at.path.child("driverName"), name, complaint);
-            }
+            let name = name.to_lowercase();
+            errors.complaints(&at.path.child("driverName"), &name, names::qualified_name(&name));
         }
     }
     storage::parameters(at, false, errors);
