@@ -267,4 +267,5 @@ def main():
     print(f"{total} pairs")
 
 
-main()
+if __name__ == "__main__":
+    main()

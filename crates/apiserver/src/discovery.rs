@@ -30,12 +30,10 @@ pub(crate) fn serve(
     format: Format,
 ) -> Result<Response<Body>, Status> {
     let table = state.registry.table();
-    match parts {
-        ["api" | "apis"] if wants_aggregated(accept) => {
-            let core = parts == ["api"];
-            return Ok(aggregated(&table, core, if_none_match));
-        }
-        _ => {}
+    if let ["api" | "apis"] = parts
+        && let Some(format) = negotiate::aggregated(accept.unwrap_or_default())
+    {
+        return Ok(aggregated(&table, parts == ["api"], format, if_none_match));
     }
     let document = match parts {
         ["api"] => json!({
@@ -72,29 +70,16 @@ pub(crate) fn serve(
         },
         _ => return Err(Status::no_such_path()),
     };
-    // People and old clients ask for YAML too; protobuf is asked for together with JSON.
-    let accepted = negotiate::accept(accept, false, false)?;
-    let format = if accepted.format == Format::Yaml { Format::Yaml } else { format };
-    Ok(render::value(200, &document, format))
-}
-
-fn wants_aggregated(accept: Option<&str>) -> bool {
-    for clause in negotiate::clauses(accept.unwrap_or_default()) {
-        if clause.name != "application/json" {
-            continue;
-        }
-        match clause.parameter("as") {
-            Some("APIGroupDiscoveryList") => {
-                if clause.parameter("g") == Some("apidiscovery.k8s.io") && clause.parameter("v") == Some("v2")
-                {
-                    return true;
-                }
-            }
-            Some(_) => {}
-            None => return false,
-        }
+    let accept = accept.unwrap_or_default();
+    // The groups are told by the aggregator, which has no router before it.
+    if matches!(parts, ["api", ..] | ["apis", _, _]) {
+        negotiate::route(accept, &negotiate::MEDIA_TYPES, &[])?;
     }
-    false
+    let format = match negotiate::plain(accept).ok_or_else(negotiate::not_acceptable)? {
+        Format::Json => format,
+        format => format,
+    };
+    Ok(render::value(200, &document, format))
 }
 
 /// Groups in the order in which clients should prefer them: the core group, the built-in ones, then the defined ones; each
@@ -220,11 +205,20 @@ fn storage_hash(resource: &Resource) -> Option<String> {
 }
 
 /// The document that has everything: the core group for `/api`, all others for `/apis`.
-fn aggregated(table: &Table, core: bool, if_none_match: Option<&str>) -> Response<Body> {
+fn aggregated(table: &Table, core: bool, format: Format, if_none_match: Option<&str>) -> Response<Body> {
     let Told { text, tag } = table.told(core, || tell(table, core));
-    let mut response = match if_none_match {
-        Some(known) if tag == known => render::response(304, AGGREGATED, Body::full("")),
-        _ => render::response(200, AGGREGATED, Body::full(text.clone())),
+    let mut response = if if_none_match.is_some_and(|known| tag == known) {
+        render::response(304, AGGREGATED, Body::full(""))
+    } else if matches!(format, Format::Json | Format::PrettyJson) {
+        render::response(200, AGGREGATED, Body::full(text.clone()))
+    } else {
+        let mut response = render::value(200, &everything(table, core), format);
+        let (_, parameters) = AGGREGATED.split_once(';').unwrap_or_default();
+        let content_type = format!("{};{parameters}", format.content_type());
+        if let Ok(content_type) = HeaderValue::from_str(&content_type) {
+            response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+        }
+        response
     };
     let headers = response.headers_mut();
     headers.insert(header::VARY, HeaderValue::from_static("Accept"));
@@ -242,6 +236,20 @@ pub(crate) struct Told {
 }
 
 fn tell(table: &Table, core: bool) -> Told {
+    let mut text = everything(table, core).to_json();
+    let mut tag = String::from("\"");
+    for byte in Sha512::digest(text.as_bytes()) {
+        // Writing to a string cannot fail.
+        let _ = write!(tag, "{byte:02X}");
+    }
+    tag.push('"');
+    text.push('\n');
+    // Quotes and hexadecimal digits are a header's value.
+    let tag = HeaderValue::from_str(&tag).unwrap_or_else(|_| HeaderValue::from_static("\"\""));
+    Told { text: text.into(), tag }
+}
+
+fn everything(table: &Table, core: bool) -> Value {
     let items: Vec<Value> = groups(table)
         .into_iter()
         .filter(|(group, _)| group.is_empty() == core)
@@ -255,17 +263,7 @@ fn tell(table: &Table, core: bool) -> Told {
             json!({"metadata": metadata, "versions": versions})
         })
         .collect();
-    let document = json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items});
-    let text = document.to_json();
-    let mut tag = String::from("\"");
-    for byte in Sha512::digest(text.as_bytes()) {
-        // Writing to a string cannot fail.
-        let _ = write!(tag, "{byte:02X}");
-    }
-    tag.push('"');
-    // Quotes and hexadecimal digits are a header's value.
-    let tag = HeaderValue::from_str(&tag).unwrap_or_else(|_| HeaderValue::from_static("\"\""));
-    Told { text: text.into(), tag }
+    json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items})
 }
 
 fn discovered(table: &Table, group: &str, version: &str) -> Value {

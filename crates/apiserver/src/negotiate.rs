@@ -1,7 +1,7 @@
 //! Which form the caller wants an answer in, and which form its body has.
 //!
-//! This stage changes nothing: it reads the `Accept` and `Content-Type` headers. Bodies may be protobuf, answers never are:
-//! every client that sends protobuf also accepts JSON.
+//! This stage changes nothing: it reads the `Accept` and `Content-Type` headers as upstream's goautoneg and
+//! `endpoints/handlers/negotiation` do.
 
 use pilothouse_value::Status;
 use pilothouse_value::status::Details;
@@ -16,6 +16,8 @@ pub(crate) enum Format {
     PrettyJson,
     /// YAML.
     Yaml,
+    /// Protobuf, which built-in kinds and the metadata of all kinds have a form in.
+    Protobuf,
 }
 
 impl Format {
@@ -24,6 +26,7 @@ impl Format {
         match self {
             Format::Json | Format::PrettyJson => "application/json",
             Format::Yaml => "application/yaml",
+            Format::Protobuf => "application/vnd.kubernetes.protobuf",
         }
     }
 }
@@ -50,6 +53,14 @@ pub(crate) enum MetaVersion {
 }
 
 impl MetaVersion {
+    fn named(version: &str) -> Option<MetaVersion> {
+        match version {
+            "v1" => Some(MetaVersion::V1),
+            "v1beta1" => Some(MetaVersion::V1Beta1),
+            _ => None,
+        }
+    }
+
     /// The `apiVersion` of a document of this version.
     pub(crate) fn api_version(self) -> &'static str {
         match self {
@@ -66,115 +77,225 @@ pub(crate) struct Accepted {
     pub(crate) transform: Transform,
 }
 
-/// One clause of an `Accept` header, or a `Content-Type`.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct MediaType {
-    /// `type/subtype`, in lower case.
-    pub(crate) name: String,
-    parameters: Vec<(String, String)>,
+/// What a clause asks an object to be made into: kind, group and version.
+type Target<'a> = Option<(&'a str, &'a str, &'a str)>;
+
+/// What an endpoint can answer with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Endpoint {
+    /// Whether its objects can be shown as a table.
+    pub(crate) tables: bool,
+    /// Whether it could be answered by a stream, which is a form of its own in what is said of the others.
+    pub(crate) streams: bool,
+    /// Whether its objects are of a defined kind, which has no protobuf form.
+    pub(crate) custom: bool,
 }
 
-impl MediaType {
-    /// Reads one media type with its parameters.
-    pub(crate) fn parse(text: &str) -> MediaType {
+/// One clause of an `Accept` header.
+#[derive(Clone, Debug, PartialEq)]
+struct Clause<'a> {
+    main: &'a str,
+    sub: &'a str,
+    quality: f32,
+    parameters: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Clause<'a> {
+    fn parse(text: &'a str) -> Option<Clause<'a>> {
         let mut parts = text.split(';');
-        let name = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
-        let parameters = parts
-            .filter_map(|part| {
-                let (key, value) = part.split_once('=')?;
-                Some((key.trim().to_ascii_lowercase(), value.trim().trim_matches('"').to_owned()))
-            })
-            .collect();
-        MediaType { name, parameters }
+        let name = parts.next().unwrap_or_default();
+        let (main, sub) = match name.split_once('/') {
+            Some((main, sub)) if !sub.is_empty() => (trim(main), trim(sub)),
+            _ if trim(name.trim_end_matches('/')) == "*" => ("*", "*"),
+            _ => return None,
+        };
+        if sub.contains('/') {
+            return None;
+        }
+        let mut clause = Clause { main, sub, quality: 1.0, parameters: Vec::new() };
+        // A parameter without a value, or with an equals sign in it, counts for nothing.
+        for (key, value) in parts.filter_map(|part| part.split_once('=')) {
+            match trim(key) {
+                _ if value.is_empty() || value.contains('=') => {}
+                "q" => clause.quality = value.parse().unwrap_or_default(),
+                key => clause.parameters.push((key, trim(value))),
+            }
+        }
+        Some(clause)
     }
 
     /// A parameter's value.
-    pub(crate) fn parameter(&self, key: &str) -> Option<&str> {
-        self.parameters.iter().find(|(own, _)| own == key).map(|(_, value)| value.as_str())
+    fn parameter(&self, key: &str) -> Option<&'a str> {
+        self.parameters.iter().rev().find(|(own, _)| *own == key).map(|(_, value)| *value)
     }
 
-    fn quality(&self) -> f32 {
-        self.parameter("q").and_then(|q| q.parse().ok()).unwrap_or(1.0)
+    fn matches(&self, main: &str, sub: &str) -> bool {
+        (self.main == "*" && self.sub == "*") || (self.main == main && (self.sub == sub || self.sub == "*"))
     }
+
+    /// Whether this one comes before another, which is no order of the mathematicians: it is upstream's.
+    fn is_before(&self, other: &Clause<'_>) -> bool {
+        self.quality > other.quality
+            || (self.main != "*" && other.main == "*")
+            || (self.sub != "*" && other.sub == "*")
+    }
+
+    /// What the parameters ask for, if an endpoint with this door for transforms can do it in a format.
+    fn accepted(
+        &self,
+        format: Format,
+        allows: impl FnOnce(Format, Target<'_>) -> Option<Transform>,
+        own_version: Option<&str>,
+    ) -> Option<Accepted> {
+        let filled = |key| self.parameter(key).filter(|value| !value.is_empty());
+        if filled("stream").is_some_and(|schema| schema != "watch" || format == Format::Yaml)
+            || filled("sv").is_some_and(|version| Some(version) != own_version)
+        {
+            return None;
+        }
+        let part = |key| self.parameter(key);
+        let target = (part("as").is_some() || part("g").is_some() || part("v").is_some()).then(|| {
+            (part("as").unwrap_or_default(), part("g").unwrap_or_default(), part("v").unwrap_or_default())
+        });
+        let transform = allows(format, target)?;
+        let format = match format {
+            Format::Json if part("pretty") == Some("1") => Format::PrettyJson,
+            format => format,
+        };
+        Some(Accepted { format, transform })
+    }
+}
+
+fn trim(text: &str) -> &str {
+    text.trim_matches(' ')
 }
 
 /// The clauses of an `Accept` header, the most wanted first.
-pub(crate) fn clauses(accept: &str) -> Vec<MediaType> {
-    let mut clauses: Vec<MediaType> =
-        accept.split(',').map(MediaType::parse).filter(|clause| !clause.name.is_empty()).collect();
-    clauses.sort_by(|a, b| b.quality().total_cmp(&a.quality()));
-    clauses
+fn clauses(accept: &str) -> Vec<Clause<'_>> {
+    let mut sorted: Vec<Clause<'_>> = Vec::new();
+    for clause in accept.split(',').filter_map(|part| Clause::parse(trim(part))) {
+        let mut at = sorted.len();
+        while at > 0 && sorted.get(at - 1).is_some_and(|before| clause.is_before(before)) {
+            at -= 1;
+        }
+        sorted.insert(at, clause);
+    }
+    sorted
 }
 
-/// Chooses the form of the answer. `tables` says whether the resource can be shown as a table, `streams` whether the request
-/// could be answered by a stream, which is a form of its own in what is said of the others.
+/// The formats of answers, by their media types, the default first.
+const FORMATS: [(&str, &str, Format); 3] = [
+    ("application", "json", Format::Json),
+    ("application", "yaml", Format::Yaml),
+    ("application", "vnd.kubernetes.protobuf", Format::Protobuf),
+];
+/// The media types of answers.
+pub(crate) const MEDIA_TYPES: [&str; 3] =
+    ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+
+/// The most wanted format that an endpoint with this door for transforms serves.
+fn choose(
+    header: &str,
+    allows: impl Fn(Format, Target<'_>) -> Option<Transform>,
+    own_version: Option<&str>,
+) -> Option<Accepted> {
+    if header.is_empty() {
+        return Some(Accepted::default());
+    }
+    clauses(header).iter().find_map(|clause| {
+        let matching = FORMATS.iter().filter(|(main, sub, _)| clause.matches(main, sub));
+        matching.into_iter().find_map(|(_, _, format)| clause.accepted(*format, &allows, own_version))
+    })
+}
+
+/// 406 of the router, which looks at nothing but the names of media types, if a header names none that is produced.
+///
+/// # Errors
+/// 406 that names what is.
+pub(crate) fn route(header: &str, produced: &[&str], more: &[&str]) -> Result<(), Status> {
+    let name = |clause: &str| trim(clause.split(';').next().unwrap_or_default()).to_owned();
+    let known = |name: String| name == "*/*" || produced.contains(&name.as_str());
+    if header.is_empty() || header.split(',').map(name).any(known) {
+        return Ok(());
+    }
+    let all = [produced, more].concat().join(", ");
+    let message = format!("406: Not Acceptable\n\nAvailable representations: {all}");
+    Err(Status::new(406, "NotAcceptable", message).with_details(Details::default()))
+}
+
+/// Chooses the form of an answer of a resource.
 ///
 /// # Errors
 /// 406 if the header names only what is not served.
-pub(crate) fn accept(header: Option<&str>, tables: bool, streams: bool) -> Result<Accepted, Status> {
+pub(crate) fn accept(header: Option<&str>, endpoint: Endpoint) -> Result<Accepted, Status> {
     let header = header.unwrap_or_default();
-    if header.trim().is_empty() || header == "*/*" || header == "application/json" {
+    if header.is_empty() || header == "*/*" || header == "application/json" {
         return Ok(Accepted::default());
     }
-    let mut known = false;
-    for clause in clauses(header) {
-        let format = match clause.name.as_str() {
-            "application/json" | "*/*" => Format::Json,
-            "application/yaml" => Format::Yaml,
-            _ => continue,
-        };
-        known = true;
-        let Some(transform) = transform(&clause, tables) else { continue };
-        return Ok(Accepted { format, transform });
+    // Paths of defined kinds have no router before them.
+    if !endpoint.custom {
+        let streams = STREAMS.get(..if endpoint.streams { 2 } else { 0 }).unwrap_or_default();
+        route(header, &MEDIA_TYPES, streams)?;
     }
-    // Upstream also writes protobuf and says so; those who ask for nothing else are told the same.
-    if known {
-        let accepted = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
-        return Err(Status::not_acceptable(&accepted));
-    }
-    let more = if streams {
-        ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
-    } else {
-        ""
+    let allows = |format: Format, target: Target<'_>| match target {
+        None => (!endpoint.custom || format != Format::Protobuf).then_some(Transform::None),
+        Some((kind, "meta.k8s.io", version)) => {
+            let version = MetaVersion::named(version)?;
+            match kind {
+                // A table has no protobuf form.
+                "Table" => {
+                    (endpoint.tables && format != Format::Protobuf).then_some(Transform::Table(version))
+                }
+                "PartialObjectMetadata" => Some(Transform::Metadata(version)),
+                "PartialObjectMetadataList" => Some(Transform::MetadataList(version)),
+                _ => None,
+            }
+        }
+        Some(_) => None,
     };
-    let message = format!(
-        "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
-         application/vnd.kubernetes.protobuf{more}"
-    );
-    Err(Status::new(406, "NotAcceptable", message).with_details(Details::default()))
+    choose(header, allows, Some("v1")).ok_or_else(not_acceptable)
+}
+
+/// Chooses the format of an answer that is never shown as anything else: of discovery, and of failures.
+pub(crate) fn plain(header: &str) -> Option<Format> {
+    let allows = |_: Format, target: Target<'_>| target.is_none().then_some(Transform::None);
+    choose(header, allows, None).map(|accepted| accepted.format)
+}
+
+/// The format of a failure. Who accepts nothing that it could be told in gets JSON to read.
+pub(crate) fn of_failure(header: Option<&str>, pretty: bool) -> Format {
+    match plain(header.unwrap_or_default()) {
+        Some(Format::Json) if pretty => Format::PrettyJson,
+        Some(format) => format,
+        None => Format::PrettyJson,
+    }
+}
+
+const STREAMS: [&str; 2] =
+    ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"];
+
+/// 406 for what is served in no form that is accepted.
+pub(crate) fn not_acceptable() -> Status {
+    Status::not_acceptable(&MEDIA_TYPES)
+}
+
+/// The format in which the discovery document that has everything is asked for, if it is.
+pub(crate) fn aggregated(header: &str) -> Option<Format> {
+    let allows = |_: Format, target: Target<'_>| {
+        (target == Some(("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2"))).then_some(Transform::None)
+    };
+    if header.is_empty() { None } else { choose(header, allows, None).map(|accepted| accepted.format) }
 }
 
 /// 406 for a watch in a form that cannot be a stream.
 pub(crate) fn no_stream() -> Status {
-    Status::not_acceptable(&[
-        "application/json;stream=watch",
-        "application/vnd.kubernetes.protobuf;stream=watch",
-    ])
-}
-
-/// The transform that a clause asks for; `None` if it is one that is not served.
-fn transform(clause: &MediaType, tables: bool) -> Option<Transform> {
-    let Some(target) = clause.parameter("as") else { return Some(Transform::None) };
-    if clause.parameter("g") != Some("meta.k8s.io") {
-        return None;
-    }
-    let version = match clause.parameter("v") {
-        Some("v1") => MetaVersion::V1,
-        Some("v1beta1") => MetaVersion::V1Beta1,
-        _ => return None,
-    };
-    match target {
-        "Table" if tables => Some(Transform::Table(version)),
-        "PartialObjectMetadata" => Some(Transform::Metadata(version)),
-        "PartialObjectMetadataList" => Some(Transform::MetadataList(version)),
-        _ => None,
-    }
+    Status::not_acceptable(&STREAMS)
 }
 
 /// Whether a caller wants indented JSON: it says so, or it is a program that people read.
 pub(crate) fn wants_pretty(query: Option<&str>, user_agent: Option<&str>) -> bool {
-    if let Some(pretty) = query {
-        return !matches!(pretty, "false" | "0");
+    if let Some(pretty) = query.filter(|pretty| !pretty.is_empty()) {
+        return matches!(pretty, "1" | "t" | "T" | "TRUE" | "true" | "True");
     }
     user_agent.is_some_and(|agent| ["curl", "Wget", "Mozilla/5.0"].iter().any(|name| agent.starts_with(name)))
 }
@@ -193,38 +314,65 @@ pub(crate) enum Encoding {
 /// 415 for what is not read.
 pub(crate) fn content_type(header: Option<&str>) -> Result<Encoding, Status> {
     let Some(header) = header.filter(|header| !header.trim().is_empty()) else { return Ok(Encoding::Json) };
-    match MediaType::parse(header).name.as_str() {
+    match media_type(header).as_str() {
         "application/json" => Ok(Encoding::Json),
         "application/yaml" => Ok(Encoding::Yaml),
         "application/vnd.kubernetes.protobuf" => Ok(Encoding::Protobuf),
-        _ => Err(Status::unsupported_media_type(&[
-            "application/json",
-            "application/yaml",
-            "application/vnd.kubernetes.protobuf",
-        ])),
+        _ => Err(Status::unsupported_media_type(&MEDIA_TYPES)),
     }
+}
+
+/// The name of a `Content-Type`, in lower case and without its parameters.
+pub(crate) fn media_type(header: &str) -> String {
+    header.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_first_clause_that_is_served_wins() {
-        let kubectl = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
-        assert_eq!(accept(Some(kubectl), true, false).unwrap().transform, Transform::Table(MetaVersion::V1));
-        assert_eq!(accept(Some(kubectl), false, false).unwrap().transform, Transform::None);
-        let client_go = "application/vnd.kubernetes.protobuf,application/json";
-        assert_eq!(accept(Some(client_go), true, false).unwrap(), Accepted::default());
-        assert_eq!(accept(Some("application/yaml"), true, false).unwrap().format, Format::Yaml);
-        let quality = "application/yaml;q=0.5, application/json;q=0.9";
-        assert_eq!(accept(Some(quality), true, false).unwrap().format, Format::Json);
+    const BUILT_IN: Endpoint = Endpoint { tables: true, streams: false, custom: false };
+    const CUSTOM: Endpoint = Endpoint { custom: true, ..BUILT_IN };
+
+    fn formats(header: &str) -> [Option<Format>; 2] {
+        [BUILT_IN, CUSTOM].map(|endpoint| accept(Some(header), endpoint).ok().map(|accepted| accepted.format))
     }
 
     #[test]
-    fn what_cannot_be_written_is_not_acceptable() {
-        let status = accept(Some("application/vnd.kubernetes.protobuf"), true, false).unwrap_err();
-        assert_eq!(status.code, 406);
+    fn the_first_clause_that_is_served_wins() {
+        let kubectl = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
+        assert_eq!(accept(Some(kubectl), BUILT_IN).unwrap().transform, Transform::Table(MetaVersion::V1));
+        let no_tables = Endpoint { tables: false, ..BUILT_IN };
+        assert_eq!(accept(Some(kubectl), no_tables).unwrap().transform, Transform::None);
+        let (json, yaml, protobuf) = (Some(Format::Json), Some(Format::Yaml), Some(Format::Protobuf));
+        assert_eq!(formats("application/vnd.kubernetes.protobuf,application/json"), [protobuf, json]);
+        assert_eq!(formats("application/vnd.kubernetes.protobuf;q=0.5,application/json"), [json, json]);
+        assert_eq!(formats("application/vnd.kubernetes.protobuf"), [protobuf, None]);
+        assert_eq!(formats("application/yaml"), [yaml, yaml]);
+        assert_eq!(formats("application/yaml;q=0.5, application/json;q=0.9"), [json, json]);
+        // The router before built-in kinds knows no half of a media type.
+        assert_eq!(formats("application/*"), [None, json]);
+        assert_eq!(formats("*/*;q=0.1,application/yaml"), [yaml, yaml]);
+        assert_eq!(formats("application/json;stream=nothing"), [None, None]);
+        assert_eq!(formats("application/json;pretty=1"), [Some(Format::PrettyJson); 2]);
+    }
+
+    #[test]
+    fn metadata_of_every_kind_has_a_protobuf_form_and_tables_have_none() {
+        let of = |kind| format!("application/vnd.kubernetes.protobuf;as={kind};g=meta.k8s.io;v=v1");
+        let metadata = Accepted { format: Format::Protobuf, transform: Transform::Metadata(MetaVersion::V1) };
+        assert_eq!(accept(Some(&of("PartialObjectMetadata")), CUSTOM), Ok(metadata));
+        assert_eq!(accept(Some(&of("Table")), BUILT_IN).unwrap_err().code, 406);
+    }
+
+    #[test]
+    fn a_failure_is_told_in_what_is_accepted_or_in_json_to_read() {
+        assert_eq!(of_failure(None, false), Format::Json);
+        assert_eq!(of_failure(Some("application/vnd.kubernetes.protobuf"), false), Format::Protobuf);
+        assert_eq!(of_failure(Some("text/plain"), false), Format::PrettyJson);
+        let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        assert_eq!(of_failure(Some(table), false), Format::PrettyJson);
+        assert_eq!(of_failure(Some(&format!("{table},application/json")), false), Format::Json);
     }
 
     #[test]

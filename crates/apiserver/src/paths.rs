@@ -37,13 +37,16 @@ pub(crate) fn serve<B>(
     let accept = header(header::ACCEPT);
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     match parts.as_slice() {
-        [] => Ok(render::value(200, &root(state), format)),
+        [] => Ok(render::value(200, &root(state), Format::PrettyJson)),
         [page @ ("healthz" | "livez" | "readyz"), ..] => {
             let check = path.strip_prefix('/').and_then(|path| path.strip_prefix(page)?.strip_prefix('/'));
             Ok(health::serve(page, check, query))
         }
         ["metrics"] => Ok(metrics::serve(state)),
-        ["version"] => Ok(render::value(200, &version(), format)),
+        ["version"] => {
+            negotiate::route(accept.unwrap_or_default(), &["application/json"], &[])?;
+            Ok(render::value(200, &version(), Format::PrettyJson))
+        }
         ["api"] | ["apis"] | ["api", _] | ["apis", _] | ["apis", _, _] => {
             discovery::serve(state, &parts, accept, header(header::IF_NONE_MATCH), format)
         }

@@ -20,7 +20,7 @@ use rustls_pki_types::CertificateDer;
 
 use crate::body::{self, Body};
 use crate::intake::{self, Incoming};
-use crate::negotiate::{self, Accepted, Format, MediaType, Transform};
+use crate::negotiate::{self, Accepted, Endpoint, Format, Transform};
 use crate::options::{DeleteOptions, ListOptions, WatchOptions, WriteOptions};
 use crate::rbac::Attributes;
 use crate::render::{self, Style};
@@ -69,13 +69,17 @@ where
         Query::parse(request.uri().query()).get("pretty"),
         text(request.headers(), header::USER_AGENT),
     );
+    let accept = request.headers().get(header::ACCEPT).cloned();
     let head = request.method() == http::Method::HEAD;
     let compresses =
         matches!(origin, Origin::Network { compress: true, .. }) && compress::wanted(request.headers());
     let answer = AssertUnwindSafe(route(state, origin, request)).catch_unwind();
     let mut response = match answer.await {
         Ok(Ok(response)) => response,
-        Ok(Err(status)) => render::failure(&status, if pretty { Format::PrettyJson } else { Format::Json }),
+        Ok(Err(status)) => {
+            let accept = accept.as_ref().and_then(|value| value.to_str().ok());
+            render::failure(&status, negotiate::of_failure(accept, pretty))
+        }
         Err(panic) => {
             let why =
                 panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
@@ -164,9 +168,14 @@ where
         warning::write(response.headers_mut(), &context.take_warnings());
         return Ok(response);
     }
-    let streams = matches!(info.verb.as_str(), "list" | "watch");
-    let accepted =
-        negotiate::accept(text(request.headers(), header::ACCEPT), resource.has_verb("list"), streams)?;
+    let endpoint = Endpoint {
+        tables: resource.has_verb("list"),
+        streams: matches!(info.verb.as_str(), "list" | "watch"),
+        custom: !resource.is_built_in(),
+    };
+    let accept = request.headers().get(header::ACCEPT).cloned();
+    let accept = accept.as_ref().and_then(|value| value.to_str().ok());
+    let accepted = negotiate::accept(accept, endpoint)?;
     if request.method() == http::Method::HEAD {
         // Upstream routes GET alone.
         let message = "the server does not allow this method on the requested resource";
@@ -191,7 +200,7 @@ where
         // A watch lasts as long as it says itself.
         match accepted.format {
             Format::Yaml => Err(negotiate::no_stream()),
-            Format::Json | Format::PrettyJson => call.watch().await,
+            Format::Json | Format::PrettyJson | Format::Protobuf => call.watch().await,
         }
     } else {
         let writes = !matches!(info.verb.as_str(), "get" | "list") && WRITE_TIMEOUT < limit;
@@ -206,7 +215,8 @@ where
             Err(_) => Ok(render::timed_out()),
         }
     };
-    let mut response = answer.unwrap_or_else(|status| render::failure(&status, accepted.format));
+    let mut response =
+        answer.unwrap_or_else(|status| render::failure(&status, negotiate::of_failure(accept, pretty)));
     warning::write(response.headers_mut(), &context.take_warnings());
     Ok(response)
 }
@@ -239,6 +249,10 @@ fn one_or_many(accepted: Accepted, verb: &str, resource: &Resource) -> Result<()
         ),
         _ => return Ok(()),
     };
+    if !resource.is_built_in() && !many {
+        // What makes metadata of lists out of the objects of defined kinds finds out by itself.
+        return Err(Status::new(500, "", "content is not a list"));
+    }
     Err(Status::new(406, "NotAcceptable", message))
 }
 
@@ -440,8 +454,9 @@ impl Call<'_> {
         B::Data: Into<Bytes> + Send,
         B::Error: std::fmt::Display,
     {
-        let media_type = MediaType::parse(text(request.headers(), header::CONTENT_TYPE).unwrap_or_default());
-        let kind = PatchKind::of(&self.target.resource, &media_type.name)?;
+        let media_type =
+            negotiate::media_type(text(request.headers(), header::CONTENT_TYPE).unwrap_or_default());
+        let kind = PatchKind::of(&self.target.resource, &media_type)?;
         let options = WriteOptions::parse(self.query, "PatchOptions", kind == PatchKind::Apply)?;
         let bytes = body::read(request.into_body()).await?;
         let encoding = match kind {

@@ -1,16 +1,17 @@
-//! From an answer to bytes: JSON or YAML, the object itself, its metadata, or a table.
+//! From an answer to bytes: JSON, YAML or protobuf, the object itself, its metadata, or a table.
 //!
 //! This stage changes only the form.
 
 use bytes::Bytes;
 use futures::StreamExt as _;
 use http::{HeaderValue, Response, StatusCode, header};
+use pilothouse_schema::proto;
 use pilothouse_schema::table::{self, Include, Printer};
 use pilothouse_value::{Status, Timestamp, Value};
 
 use crate::body::Body;
 use crate::document::Document;
-use crate::negotiate::{Accepted, Format, MetaVersion, Transform};
+use crate::negotiate::{self, Accepted, Format, MetaVersion, Transform};
 use crate::resource::Resource;
 use crate::verbs::list::Page;
 use crate::verbs::watch::{Seen, Watch, WatchEventKind};
@@ -54,15 +55,20 @@ pub(crate) fn value(code: u16, value: &Value, format: Format) -> Response<Body> 
             text.push('\n');
             text
         }
-        Format::PrettyJson => {
-            let mut text = value.to_json_pretty();
-            text.push('\n');
-            text
-        }
+        Format::PrettyJson => value.to_json_pretty(),
+        Format::Protobuf => return protobuf(code, proto::encode(value)),
         // A document has nothing that YAML could not say; the empty text stands for a serializer that disagrees.
         Format::Yaml => serde_saphyr::to_string(value).unwrap_or_default(),
     };
     response(code, format.content_type(), Body::full(text))
+}
+
+/// A document in protobuf. What has no such form is not negotiated for; that which is all the same is refused in JSON.
+fn protobuf(code: u16, bytes: Option<Vec<u8>>) -> Response<Body> {
+    match bytes {
+        Some(bytes) => response(code, Format::Protobuf.content_type(), Body::full(bytes)),
+        None => value(406, &negotiate::not_acceptable().to_value(), Format::PrettyJson),
+    }
 }
 
 /// A failure.
@@ -124,6 +130,12 @@ pub(crate) fn list(resource: &Resource, page: &Page, style: Style) -> Response<B
         }
         Transform::None => {}
     }
+    if style.accepted.format == Format::Protobuf {
+        let values: Vec<_> = page.items.iter().map(Document::value).collect();
+        let items = values.iter().map(|value| &**value);
+        let (api_version, kind) = (resource.api_version(), &resource.list_kind);
+        return protobuf(200, proto::encode_list(&api_version, kind, &metadata, items));
+    }
     let mut out = Vec::with_capacity(256 + page.items.len() * 1024);
     out.extend_from_slice(b"{\"kind\":");
     Value::from(resource.list_kind.as_str()).write_json(&mut out);
@@ -152,7 +164,7 @@ pub(crate) fn list(resource: &Resource, page: &Page, style: Style) -> Response<B
     }
 }
 
-/// A watch: one line of JSON for each event.
+/// A watch: one line of JSON for each event, or one frame of protobuf.
 pub(crate) fn watch(watch: Watch, resource: std::sync::Arc<Resource>, style: Style) -> Response<Body> {
     let mut first = true;
     let stream = Box::pin(watch.stream()).ready_chunks(EVENTS_AT_ONCE).map(move |events| {
@@ -166,17 +178,29 @@ pub(crate) fn watch(watch: Watch, resource: std::sync::Arc<Resource>, style: Sty
         }
         Bytes::from(out)
     });
-    response(200, "application/json", Body::stream(stream))
+    let content_type = match style.accepted.format {
+        Format::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+        _ => "application/json",
+    };
+    response(200, content_type, Body::stream(stream))
 }
 
 fn frame(resource: &Resource, event: &Seen, style: Style, first: bool, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"type\":\"");
-    out.extend_from_slice(event.kind.as_str().as_bytes());
-    out.extend_from_slice(b"\",\"object\":");
     let transformed = match event.kind {
         WatchEventKind::Error => None,
         _ => transform(resource.printer(), &event.document, style, first),
     };
+    if style.accepted.format == Format::Protobuf {
+        let frame = match transformed {
+            Some(value) => proto::encode_event(event.kind.as_str(), &value),
+            None => proto::encode_event(event.kind.as_str(), &event.document.value()),
+        };
+        out.extend(frame.unwrap_or_default());
+        return;
+    }
+    out.extend_from_slice(b"{\"type\":\"");
+    out.extend_from_slice(event.kind.as_str().as_bytes());
+    out.extend_from_slice(b"\",\"object\":");
     match transformed {
         Some(value) => value.write_json(out),
         None => event.document.write(out),

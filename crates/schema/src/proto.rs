@@ -6,6 +6,8 @@
 //! is the one that the same client would have sent as JSON.
 
 mod encode;
+#[cfg(test)]
+mod random;
 mod special;
 mod wire;
 

@@ -56,15 +56,6 @@ fn namespace_in_protobuf(name: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_is_not_acceptable() {
-    let api = Api::start();
-    let answer = api.send("GET", MAPS, &[("accept", "application/vnd.kubernetes.protobuf")], "").await;
-    assert_eq!(answer.code, 406);
-    let both = "application/vnd.kubernetes.protobuf,application/json";
-    assert_eq!(api.send("GET", MAPS, &[("accept", both)], "").await.code, 200);
-}
-
-#[tokio::test]
 async fn an_unknown_content_type_is_unsupported() {
     let api = Api::start();
     let answer = api.send("POST", MAPS, &[("content-type", "text/plain")], "x").await;

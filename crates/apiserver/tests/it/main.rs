@@ -35,6 +35,8 @@ mod network;
 #[cfg(test)]
 mod patch;
 #[cfg(test)]
+mod protobuf;
+#[cfg(test)]
 mod recorded;
 #[cfg(test)]
 mod rules;

@@ -227,6 +227,14 @@ fn by_kind() -> &'static [(&'static str, &'static str, &'static str)] {
     &BY_KIND
 }
 
+#[cfg(test)]
+/// All kinds.
+pub(crate) fn kinds() -> impl Iterator<Item = Gvk> {
+    by_kind().iter().filter_map(|(version, kind, _)| {
+        Some(version.parse::<pilothouse_value::GroupVersion>().ok()?.kind(*kind))
+    })
+}
+
 /// The kinds that a type is of, as a document of one group version tells them: options belong to its group too.
 pub(crate) fn kinds_of_type(name: &str, group_version: &pilothouse_value::GroupVersion) -> Vec<Gvk> {
     let rows = by_kind().iter().filter(|(_, _, of)| *of == name);

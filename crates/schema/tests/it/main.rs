@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod protobuf;
+#[cfg(test)]
 mod recorded;
 #[cfg(test)]
 mod rules;
