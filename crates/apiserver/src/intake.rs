@@ -180,11 +180,67 @@ pub(crate) fn read(
 ) -> Result<Value, Status> {
     let gvk = resource.gvk();
     let mut value = incoming.value;
-    check_kind(&gvk, &mut value)?;
+    if resource.is_built_in() {
+        check_kind(&gvk, &mut value)?;
+    } else {
+        check_version(&gvk, &value)?;
+    }
+    read_kind(context, resource, value, (incoming.duplicates, &incoming.text), validation)
+}
+
+/// Makes the outcome of a patch an object of the resource. One of a defined kind may say that it is of another: that is
+/// found when it is validated.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_patched(
+    context: &Context,
+    resource: &Resource,
+    incoming: Incoming,
+    validation: FieldValidation,
+) -> Result<Value, Status> {
+    if resource.is_built_in() {
+        return read(context, resource, incoming, validation);
+    }
+    let (kind, value) = (&resource.kind, incoming.value);
+    let why = match wrong_type_meta(&value) {
+        Some(why) => Some(json_parse_error(&why)),
+        None if object::kind(&value).is_empty() => {
+            Some(format!("Object 'Kind' is missing in '{}'", value.to_json()))
+        }
+        None => None,
+    };
+    if let Some(why) = why {
+        return Err(Status::bad_request(format!(
+            "{kind} in version {} cannot be handled as a {kind}: {why}",
+            field::quote(&resource.version),
+        )));
+    }
+    if object::api_version(&value).is_empty() {
+        return Err(Status::internal("Object 'apiVersion' is missing in 'object has no apiVersion field'"));
+    }
+    read_kind(context, resource, value, (incoming.duplicates, &incoming.text), validation)
+}
+
+fn read_kind(
+    context: &Context,
+    resource: &Resource,
+    mut value: Value,
+    (duplicates, text): (Vec<String>, &Bytes),
+    validation: FieldValidation,
+) -> Result<Value, Status> {
+    let gvk = resource.gvk();
     // The metadata of a defined kind loses an empty list when it is read.
     let clears_managers = resource.is_built_in()
         && value.at(&MANAGED_FIELDS).and_then(Value::as_array).is_some_and(Vec::is_empty);
-    let mut unknown = kinds::prune(resource, &mut value);
+    // What says that it is something else altogether is not touched: it will not be stored.
+    let given = Gvk::of(&value).unwrap_or_default();
+    let is_own = resource.is_built_in() || (given.kind == gvk.kind && given.group == gvk.group);
+    let mut unknown = match is_own {
+        true if given.version == gvk.version || resource.is_built_in() => kinds::prune(resource, &mut value),
+        true => kinds::prune_as_it_says(resource, &mut value),
+        false => Vec::new(),
+    };
     if !resource.is_built_in() {
         // The metadata of embedded objects is read after all the rest.
         unknown.sort_by_key(|path| path.contains(".metadata."));
@@ -199,9 +255,11 @@ pub(crate) fn read(
         // Elsewhere an empty list is as good as none; here it is what clears the managers.
         value.set(&MANAGED_FIELDS, Value::Array(Vec::new()));
     }
-    let text = if resource.is_built_in() { &incoming.text[..] } else { &[] };
-    complain(context, &gvk, complaints(unknown, incoming.duplicates, text), validation)?;
-    kinds::default(resource, &mut value);
+    let text = if resource.is_built_in() { &text[..] } else { &[] };
+    complain(context, &gvk, complaints(unknown, duplicates, text), validation)?;
+    if is_own {
+        kinds::default(resource, &mut value);
+    }
     Ok(value)
 }
 
@@ -278,10 +336,8 @@ pub(crate) fn check_kind(gvk: &Gvk, value: &mut Value) -> Result<(), Status> {
             gvk.kind
         )));
     }
-    if !api_version.is_empty() && api_version != expected {
-        return Err(Status::bad_request(format!(
-            "the API version in the data ({api_version}) does not match the expected API version ({expected})"
-        )));
+    if !api_version.is_empty() {
+        check_version(gvk, value)?;
     }
     if !kind.is_empty() && kind != gvk.kind {
         let why = format!("must be {}", gvk.kind);
@@ -289,6 +345,20 @@ pub(crate) fn check_kind(gvk: &Gvk, value: &mut Value) -> Result<(), Status> {
         return Err(Status::invalid(&given.group, &kind, object::name(value), &[error]));
     }
     Ok(())
+}
+
+/// A document must be in the version of the path.
+///
+/// # Errors
+/// 400 otherwise.
+fn check_version(gvk: &Gvk, value: &Value) -> Result<(), Status> {
+    let (given, expected) = (object::api_version(value), gvk.api_version());
+    if given == expected {
+        return Ok(());
+    }
+    Err(Status::bad_request(format!(
+        "the API version in the data ({given}) does not match the expected API version ({expected})"
+    )))
 }
 
 /// Whether a kind can still be read in a version that is no longer served.

@@ -1,5 +1,7 @@
 //! What the schema of a resource says of a document, whether the resource is built in or defined.
 
+use std::sync::Arc;
+
 use pilothouse_schema::cel::{self, Findings};
 use pilothouse_schema::{self as schema, builtin, crd as definition};
 use pilothouse_value::field::{self, Path};
@@ -7,13 +9,35 @@ use pilothouse_value::{Gvk, Map, Status, Value, object};
 
 use crate::admission;
 use crate::crd;
+use crate::heavy;
 use crate::metadata;
 use crate::resource::Resource;
-use crate::state::{Context, State};
+use crate::state::{Context, State, Target};
 
 /// Removes what the schema does not know. Returns the paths of what was removed.
 pub(crate) fn prune(resource: &Resource, value: &mut Value) -> Vec<String> {
     schema::prune(resource.schema(), value)
+}
+
+/// As [`prune`], for a custom resource that may say that it is of another version, of which nothing is known unless it is
+/// defined.
+pub(crate) fn prune_as_it_says(resource: &Resource, value: &mut Value) -> Vec<String> {
+    let Some(custom) = &resource.custom else { return prune(resource, value) };
+    let api_version = object::api_version(value);
+    if let Some(version) = custom.definition.version_of(api_version) {
+        return schema::prune(custom.definition.schema(version), value);
+    }
+    let mut unknown = Vec::new();
+    if let Some(fields) = value.as_object_mut() {
+        fields.retain(|key, _| {
+            let known = matches!(key, "apiVersion" | "kind" | "metadata");
+            if !known {
+                unknown.push(key.to_owned());
+            }
+            known
+        });
+    }
+    unknown
 }
 
 /// Reads a document as the kind's own reader does: types are checked and nulls dropped.
@@ -105,14 +129,20 @@ fn label_namespace(resource: &Resource, value: &mut Value) {
     }
 }
 
-/// Checks the rules of the kind. `old` is the object before an update.
-pub(crate) fn validate(
+/// Checks the rules of the kind. `old` is the object before an update. A large definition is checked where it holds up
+/// nobody.
+pub(crate) async fn validate(
     state: &State,
-    resource: &Resource,
+    resource: &Arc<Resource>,
     new: &Value,
-    old: Option<&Value>,
+    old: Option<&Arc<Value>>,
 ) -> Vec<field::Error> {
-    let mut errors = rules(resource, new, old);
+    let mut errors = if resource.is(crd::GROUP, crd::PLURAL) && heavy::is_large(new) {
+        let (new, old) = (new.clone(), old.cloned());
+        heavy::run(move || definition::validate(&new, old.as_deref())).await
+    } else {
+        rules(resource, new, old.map(Arc::as_ref))
+    };
     // The pods of a node in this process have addresses of the loopback network, and there Services lead.
     let leads_to_pods = resource.is("", "endpoints") || resource.is("discovery.k8s.io", "endpointslices");
     if leads_to_pods && !errors.is_empty() && state.kubelet.read().is_some() {
@@ -134,25 +164,60 @@ fn rules(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<field::Er
         }
         return errors;
     }
-    let mut errors = schema::validate(resource.schema(), new, old, &Path::root());
+    let mut errors = type_meta(resource, new);
+    if !errors.is_empty() {
+        return errors;
+    }
+    errors = schema::validate(resource.schema(), new, old, &Path::root());
     if let Some(scale) = resource.custom.as_ref().and_then(|custom| custom.scale.as_ref()) {
         errors.extend(definition::validate_scale(&scale.declared, new, false));
     }
     errors
 }
 
+/// What is wrong with the kind and the version that a custom resource says it is of.
+fn type_meta(resource: &Resource, value: &Value) -> Vec<field::Error> {
+    let expected = [("kind", resource.kind.clone()), ("apiVersion", resource.api_version())];
+    let wrong = |(key, expected): (&str, String)| {
+        let given = value.str_at(&[key]).unwrap_or_default();
+        let error = || field::Error::invalid(&Path::new(key), given, format!("must be {expected}"));
+        (given != expected).then(error)
+    };
+    expected.into_iter().filter_map(wrong).collect()
+}
+
+/// 422 for an object that breaks rules. A custom resource is named by the kind that it says it is of.
+pub(crate) fn invalid(target: &Target, value: &Value, errors: &[field::Error]) -> Status {
+    let given = Gvk::of(value).unwrap_or_default();
+    let resource = &target.resource;
+    if resource.is_built_in() || (given.kind == resource.kind && given.group == resource.group) {
+        return target.invalid(errors);
+    }
+    Status::invalid(&given.group, &given.kind, &target.name, errors)
+}
+
 /// Adds what the validation rules of a custom resource say to what was found in the object before. What need not be mended
-/// now is told as a warning.
-pub(crate) fn check_rules(
+/// now is told as a warning. Rules that take long go on where they hold up nobody.
+pub(crate) async fn check_rules(
     context: &Context,
-    resource: &Resource,
+    resource: &Arc<Resource>,
     new: &Value,
-    old: Option<&Value>,
+    old: Option<&Arc<Value>>,
     errors: Vec<field::Error>,
 ) -> Vec<field::Error> {
     let Some(rules) = resource.custom.as_ref().and_then(|custom| custom.rules()) else { return errors };
     let mut findings = Findings { errors, ..Findings::default() };
-    cel::evaluate(resource.schema(), rules, new, old, &mut findings);
+    let (schema, before) = (resource.schema(), old.map(Arc::as_ref));
+    if !cel::evaluate_briefly(heavy::BRIEF, schema, rules, new, before, &mut findings) {
+        let (resource, new, old) = (resource.clone(), new.clone(), old.cloned());
+        findings = heavy::run(move || {
+            if let Some(rules) = resource.custom.as_ref().and_then(|custom| custom.rules()) {
+                cel::evaluate(resource.schema(), rules, &new, old.as_deref(), &mut findings);
+            }
+            findings
+        })
+        .await;
+    }
     findings.warnings.into_iter().for_each(|warning| context.warn(warning));
     findings.errors
 }

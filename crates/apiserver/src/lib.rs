@@ -25,6 +25,7 @@ mod document;
 mod duration;
 mod elsewhere;
 mod health;
+mod heavy;
 mod identity;
 pub mod impersonation;
 mod in_flight;

@@ -157,6 +157,9 @@ where
     if let Some(deprecation) = resource.custom.as_ref().and_then(|custom| custom.deprecation.as_deref()) {
         context.warn(deprecation);
     }
+    if let Some(custom) = &resource.custom {
+        custom.prepare(matches!(info.verb.as_str(), "create" | "update" | "patch")).await;
+    }
     if let Some(deprecation) =
         pilothouse_schema::builtin::deprecation(&resource.gvk()).filter(|_| resource.is_built_in())
     {

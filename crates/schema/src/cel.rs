@@ -31,12 +31,43 @@ pub struct Findings {
 /// Adds what the rules of a definition say of a whole object to what was found before. `old` is the object before an
 /// update. As upstream, rules are not evaluated for an object whose shape is so wrong that they could not be trusted.
 pub fn evaluate(schema: &Schema, rules: &Rules, new: &Value, old: Option<&Value>, findings: &mut Findings) {
+    evaluate_within(None, schema, rules, new, old, findings);
+}
+
+/// As [`evaluate`], as long as that costs less than `limit`, in CEL's units. Returns whether it did; if not, `findings` are
+/// as they were before.
+pub fn evaluate_briefly(
+    limit: u64,
+    schema: &Schema,
+    rules: &Rules,
+    new: &Value,
+    old: Option<&Value>,
+    findings: &mut Findings,
+) -> bool {
+    let (errors, warnings, cost) = (findings.errors.len(), findings.warnings.len(), findings.cost);
+    let is_done = evaluate_within(Some(limit), schema, rules, new, old, findings);
+    if !is_done {
+        findings.errors.truncate(errors);
+        findings.warnings.truncate(warnings);
+        findings.cost = cost;
+    }
+    is_done
+}
+
+fn evaluate_within(
+    limit: Option<u64>,
+    schema: &Schema,
+    rules: &Rules,
+    new: &Value,
+    old: Option<&Value>,
+    findings: &mut Findings,
+) -> bool {
     if findings.errors.iter().any(is_blocking) {
         let detail = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
         findings.errors.push(field::Error::invalid(&Path::root(), Value::Null, detail));
-        return;
+        return true;
     }
-    rules.evaluate(schema, new, old, findings);
+    rules.evaluate(schema, new, old, limit, findings)
 }
 
 fn is_blocking(error: &field::Error) -> bool {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pilothouse_schema::builtin;
-use pilothouse_value::{Status, Value, object};
+use pilothouse_store::Event;
+use pilothouse_value::{Value, object};
 
 use crate::crd::{self, CLEANUP, lifecycle, names};
 use crate::options::DeleteOptions;
@@ -16,11 +17,16 @@ use crate::verbs::{self, delete};
 
 /// How long objects may take to go before the definition says that it waits.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long to wait after deletions were refused: the first time, and at most. It doubles each time.
-const RETRY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(60));
+/// How long to wait for a change after deletions were refused, as upstream's queue does: the first time, and at most. It
+/// doubles each time.
+const RETRY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(1000));
 
-/// How long a definition that somebody else holds is seen terminating, at least.
+/// How long a definition that somebody else holds is seen terminating, at least: upstream's controller hears of the
+/// deletion late and takes some writes, and its own tests look for the condition after the deletion has been answered.
 const MOMENT: Duration = Duration::from_millis(100);
+
+/// How the keys of webhook configurations and admission policies begin.
+const DECIDING: &str = "admissionregistration.k8s.io/";
 
 /// A condition `Terminating`: status, reason and message.
 struct Terminating(&'static str, &'static str, String);
@@ -50,7 +56,6 @@ async fn clean(state: &Arc<State>, name: &str) {
         let outcome = end_instances(state, name, &definition).await;
         if outcome.0 == "False" {
             if object::finalizers(&definition).any(|own| own != CLEANUP) {
-                // It stays, and others look whether it is terminating. Upstream takes a moment too.
                 tokio::time::sleep(MOMENT).await;
             }
             release(state, name, &outcome).await;
@@ -59,9 +64,24 @@ async fn clean(state: &Arc<State>, name: &str) {
         if set(state, name, &outcome).is_none() {
             return;
         }
-        tokio::time::sleep(pause).await;
+        let _either = tokio::time::timeout(pause, changed(state, name, state.store.revision())).await;
         pause = (pause * 2).min(RETRY.1);
     }
+}
+
+/// Resolves when another attempt may do better than the last: something happened to the objects, to the definition, or to
+/// those who decide whether objects may be deleted.
+async fn changed(state: &State, name: &str, since: u64) {
+    let objects = state.registry.table().any_of(name).map(|resource| resource.key.clone());
+    let definitions = lifecycle::definitions_key();
+    let matters = |event: &Event| {
+        Some(&event.resource) == objects.as_ref()
+            || event.resource.as_str().starts_with(DECIDING)
+            || (event.resource == definitions && *event.name == *name)
+    };
+    let Ok(mut watcher) = state.store.watch_all(since) else { return };
+    // One that has fallen behind has missed a lot: that is a reason to look, too.
+    while watcher.next().await.is_ok_and(|event| !matters(&event)) {}
 }
 
 /// Deletes the objects, as far as there can be any.
@@ -95,10 +115,15 @@ async fn gone(state: &State, resource: &Resource, revision: u64) {
     while there() && watcher.next().await.is_ok() {}
 }
 
+/// Deletes the objects namespace by namespace. As upstream, the first refusal in a namespace ends the work there.
 async fn delete_all(state: &Arc<State>, resource: &Arc<Resource>) -> Result<(), String> {
     let context = Context::new(state.clone(), User::new("system:apiserver", [MASTERS]), None);
-    let mut failures: Vec<Status> = Vec::new();
+    let mut failures: Vec<String> = Vec::new();
+    let mut refused_in: Option<String> = None;
     for entry in state.store.snapshot().list(&resource.key, None, None) {
+        if refused_in.as_deref() == Some(&*entry.namespace) {
+            continue;
+        }
         let target = Target {
             resource: resource.clone(),
             namespace: entry.namespace.to_string(),
@@ -106,17 +131,19 @@ async fn delete_all(state: &Arc<State>, resource: &Arc<Resource>) -> Result<(), 
             subresource: None,
         };
         match delete::delete(&context, &target, &DeleteOptions::default()).await {
-            Err(status) if !status.is_not_found() => failures.push(status),
+            Err(status) if !status.is_not_found() => {
+                refused_in = Some(target.namespace);
+                if !failures.contains(&status.message) {
+                    failures.push(status.message);
+                }
+            }
             _ => {}
         }
     }
     match failures.as_slice() {
         [] => Ok(()),
-        [one] => Err(format!("could not issue all deletes: {}", one.message)),
-        many => {
-            let texts: Vec<&str> = many.iter().map(|status| status.message.as_str()).collect();
-            Err(format!("could not issue all deletes: [{}]", texts.join(", ")))
-        }
+        [one] => Err(format!("could not issue all deletes: {one}")),
+        many => Err(format!("could not issue all deletes: [{}]", many.join(", "))),
     }
 }
 

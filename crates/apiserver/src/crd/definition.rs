@@ -8,6 +8,7 @@ use pilothouse_store::Object;
 use pilothouse_value::Value;
 
 use crate::crd::shown::Shown;
+use crate::heavy;
 use crate::resource;
 
 /// A definition as it is served. It stays the same as long as the definition's spec and its accepted
@@ -125,6 +126,29 @@ impl Definition {
     /// The validation rules of a version, compiled when the first object is written; `None` if it has none.
     pub(crate) fn rules<'a>(&'a self, version: &'a Version) -> Option<&'a Rules> {
         version.rules.get_or_init(|| Rules::compile(self.schema(version))).as_ref()
+    }
+
+    /// Reads the schema of a version, and of the one that is stored, and compiles the rules if an object is to be written:
+    /// where that holds up nobody, if the definition is large and it has not been done.
+    pub(crate) async fn prepare(self: &Arc<Self>, index: usize, writes: bool) {
+        let is_ready = |version: Option<&Version>| {
+            version.is_none_or(|version| {
+                version.schema.get().is_some() && (!writes || version.rules.get().is_some())
+            })
+        };
+        if self.object.bytes().len() < heavy::LARGE || is_ready(self.version(index)) {
+            return;
+        }
+        let definition = self.clone();
+        heavy::run(move || {
+            for version in [definition.storage(), definition.version(index)].into_iter().flatten() {
+                definition.schema(version);
+            }
+            if let Some(version) = definition.version(index).filter(|_| writes) {
+                definition.rules(version);
+            }
+        })
+        .await;
     }
 
     /// Whether the schema of a version fills in anything.

@@ -87,6 +87,11 @@ impl Custom {
         self.served().and_then(|version| self.definition.rules(version))
     }
 
+    /// Gets ready what a request needs of a large definition; see [`Definition::prepare`].
+    pub(crate) async fn prepare(&self, writes: bool) {
+        self.definition.prepare(self.index, writes).await;
+    }
+
     /// Whether an object that is stored in this version may lack defaults: those of a status, which no client can set when
     /// the object is made, and all of them if it was written in another version.
     pub(crate) fn defaults_on_read(&self) -> bool {

@@ -126,7 +126,7 @@ fn read_patched(
         patched.set(&["kind"], resource.kind.as_str());
     }
     let document = incoming.patched(patched);
-    let read = intake::read(context, resource, document, warnings).map_err(|status| {
+    let read = intake::read_patched(context, resource, document, warnings).map_err(|status| {
         // What is wrong with the outcome of a patch is told as a fault of the patch.
         let why = match status.message.split_once("cannot be handled as a ") {
             Some((_, why)) => why.split_once(": ").map_or(why, |(_, why)| why),
@@ -176,6 +176,10 @@ async fn apply(
     options: &WriteOptions,
 ) -> Result<Changed, Status> {
     let resource = &target.resource;
+    let exists = || context.state.store.get(&resource.key, &target.namespace, &target.name).is_some();
+    if target.subresource.is_some() && !exists() {
+        return Err(target.not_found());
+    }
     check_applied_kind(&resource.gvk(), &incoming.value)?;
     let complaint = strict_complaint(context, &incoming, options.field_validation);
     let applied = incoming.value;
@@ -191,8 +195,7 @@ async fn apply(
         intake::read_applied(context, resource, made)
     };
     loop {
-        let exists = context.state.store.get(&resource.key, &target.namespace, &target.name).is_some();
-        if !exists && target.subresource.is_none() {
+        if target.subresource.is_none() && !exists() {
             let mut made = make(None)?;
             // Which version was applied to says nothing of an object that is not there.
             made.take(&["metadata", "resourceVersion"]);

@@ -43,7 +43,11 @@ pub(crate) async fn update(
         let message = format!("strconv.ParseUint: parsing {}: invalid syntax", field::quote(&version));
         return Err(Status::new(500, "", message));
     }
-    let exists = context.state.store.get(&resource.key, &target.namespace, &target.name).is_some();
+    let stored = context.state.store.get(&resource.key, &target.namespace, &target.name);
+    let exists = stored.is_some();
+    if let Some(stored) = stored {
+        check_uid(target, &body, stored.value(), options.dry_run)?;
+    }
     if !exists && target.subresource.is_none() && resource.rules.create_on_update {
         if !object::resource_version(&body).is_empty() {
             return Err(target.not_found());
@@ -213,12 +217,12 @@ async fn try_change(
         errors.extend(metadata::validate_update(&new, current));
     }
     errors.extend(match target.subresource.as_deref() {
-        None | Some("scale") => kinds::validate(state, resource, &new, Some(current)),
+        None | Some("scale") => kinds::validate(state, resource, &new, Some(current)).await,
         Some(name) => kinds::validate_subresource(resource, name, &new, current),
     });
-    let errors = kinds::check_rules(context, resource, &new, Some(current), errors);
+    let errors = kinds::check_rules(context, resource, &new, Some(current), errors).await;
     if !errors.is_empty() {
-        return Err(target.invalid(&errors));
+        return Err(kinds::invalid(target, &new, &errors));
     }
     kinds::settle(resource, &mut new);
     admission::webhook::warn(context, resource, &new);

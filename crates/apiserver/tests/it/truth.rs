@@ -29,7 +29,7 @@ macro_rules! topics {
     };
 }
 
-topics!(apply, crd, create, delete, http, list, pains, patch, update, upgrades, watch);
+topics!(apply, changes, crd, create, delete, http, list, pains, patch, update, upgrades, watch);
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/recorded/truth")

@@ -12,21 +12,24 @@ use super::tree::Node;
 use crate::node::{Additional, Rule, Schema, Type};
 use crate::ratchet::{Old, Pair};
 
-/// Evaluates the rules for a whole object.
+/// Evaluates the rules for a whole object. Returns whether that could be done for less than `limit`, if there is one; if
+/// not, what was found is not all.
 pub(super) fn object(
     root: &Node,
     schema: &Schema,
     new: &Value,
     old: Option<&Value>,
+    limit: Option<u64>,
     findings: &mut Findings,
-) {
+) -> bool {
     let path = Path::root();
     let pair = old.map(|old| Pair::new(new, Old { value: old, schema }));
-    let mut run = Run { budget: budget(), findings };
+    let mut run = Run { budget: budget(), limit, findings };
     let ratchet = Ratchet { current: pair.as_ref(), parent: None };
     run.node(root, schema, At { path: &path, step: None }, new, old, ratchet);
-    let left = run.budget;
+    let (left, is_done) = (run.budget, run.limit != Some(0));
     findings.cost += u64::try_from(budget() - left).unwrap_or_default();
+    is_done
 }
 
 /// Evaluates the rules for a default value: first as an update that changes nothing, then as a creation.
@@ -41,7 +44,7 @@ pub(super) fn default(
     let mut found = Vec::new();
     for old in [Some(value), None] {
         let mut findings = Findings::default();
-        let mut run = Run { budget: before, findings: &mut findings };
+        let mut run = Run { budget: before, limit: None, findings: &mut findings };
         run.node(root, schema, At { path, step: None }, value, old, Ratchet::default());
         *left = run.budget.min(*left);
         found = findings.errors;
@@ -141,6 +144,8 @@ impl<'v, 'n: 'v> Activation<'v> for Variables<'v, 'n> {
 
 struct Run<'f> {
     budget: i64,
+    /// What may be spent before it is given up: 0 once it has been.
+    limit: Option<u64>,
     findings: &'f mut Findings,
 }
 
@@ -287,7 +292,10 @@ impl Run<'_> {
             is_optional: rule.optional_old_self.unwrap_or_default(),
             node,
         };
-        let evaluation = ready.program.eval(&variables, Some(PER_CALL_LIMIT));
+        let evaluation = ready.program.eval(&variables, Some(self.call_limit()));
+        if self.gives_up(evaluation.cost) {
+            return;
+        }
         let Some(left) = spend(self.budget, evaluation.cost) else {
             return self.stop(schema, at, OUT_OF_BUDGET.to_owned());
         };
@@ -325,7 +333,11 @@ impl Run<'_> {
         if let Some(Ok(expression)) = &ready.message {
             // As upstream, the expression sees `oldSelf` as it is, whatever the rule says.
             variables.is_optional = false;
-            match message::evaluate(&expression.program, &variables, &mut self.budget) {
+            let evaluation = expression.program.eval(&variables, Some(self.call_limit()));
+            if self.gives_up(evaluation.cost) {
+                return;
+            }
+            match message::read(&expression.program, evaluation, &mut self.budget) {
                 Ok(text) => detail = text,
                 Err(text) => {
                     self.add(field::Error::invalid(&path, type_name(schema), text), is_overlooked);
@@ -353,6 +365,21 @@ impl Run<'_> {
             }
         };
         self.add(error, is_overlooked);
+    }
+
+    /// What one expression may cost.
+    fn call_limit(&self) -> u64 {
+        self.limit.map_or(PER_CALL_LIMIT, |left| left.min(PER_CALL_LIMIT))
+    }
+
+    /// Counts what an expression has cost. Returns whether that was too much to go on, if this is to be brief.
+    fn gives_up(&mut self, cost: u64) -> bool {
+        let Some(limit) = &mut self.limit else { return false };
+        *limit = limit.saturating_sub(cost);
+        if *limit == 0 {
+            self.budget = SPENT;
+        }
+        *limit == 0
     }
 
     /// Adds what a rule says: an error, or a warning of what need not be mended now.

@@ -1,7 +1,7 @@
 //! The texts of failures. Source: `ruleMessageOrDefault` and `evalMessageExpression` of apiextensions
 //! `pkg/apiserver/schema/cel/validation.go`.
 
-use pilothouse_cel::{Activation, EvalError, MAX_MESSAGE_SIZE_BYTES, PER_CALL_LIMIT, Program};
+use pilothouse_cel::{EvalError, Evaluation, MAX_MESSAGE_SIZE_BYTES, Program};
 use pilothouse_value::field;
 
 use super::evaluate::spend;
@@ -24,16 +24,15 @@ fn own(rule: &Rule) -> Option<&str> {
     rule.message.as_deref().filter(|message| !message.is_empty())
 }
 
-/// Evaluates the expression of a message. `None` where it makes no text that can be shown, which is no error.
+/// The text that the expression of a message has made. `None` where that is none that can be shown, which is no error.
 ///
 /// # Errors
 /// The text for an evaluation that cost too much: nothing more may be evaluated then.
-pub(super) fn evaluate<'a>(
+pub(super) fn read(
     expression: &Program,
-    variables: &dyn Activation<'a>,
+    evaluation: Evaluation<'_>,
     budget: &mut i64,
 ) -> Result<Option<String>, String> {
-    let evaluation = expression.eval(variables, Some(PER_CALL_LIMIT));
     let Some(left) = spend(*budget, evaluation.cost) else {
         return Err("messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run".to_owned());
     };

@@ -32,15 +32,16 @@ impl Rules {
         Some(Self { root })
     }
 
-    /// What the rules say of an object; `old` is the object before an update.
+    /// What the rules say of an object; `old` is the object before an update. Returns whether that cost less than `limit`.
     pub(super) fn evaluate(
         &self,
         schema: &Schema,
         new: &Value,
         old: Option<&Value>,
+        limit: Option<u64>,
         findings: &mut Findings,
-    ) {
-        evaluate::object(&self.root, schema, new, old, findings);
+    ) -> bool {
+        evaluate::object(&self.root, schema, new, old, limit, findings)
     }
 
     /// What the rules say of a default value, with what is left of the budget afterwards.

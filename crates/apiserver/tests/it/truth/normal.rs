@@ -11,7 +11,7 @@ static UUID: LazyLock<Regex> =
     LazyLock::new(|| regex(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
 static VERSIONS: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"((?:resource version|resourceVersion|current)[a-z ]*: ?|does not match the ResourceVersion in record \()\d+(?: \(\d+\))?",
+        r#"((?:resource version|resourceVersion|current)[a-z ]*: ?|does not match the ResourceVersion in record \(|revision=|"resourceVersion":")\d+(?: \(\d+\))?"#,
     )
 });
 static YAML: LazyLock<Regex> = LazyLock::new(|| regex(r"(?s)yaml: .*?( \(|$)"));
