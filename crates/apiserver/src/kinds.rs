@@ -118,6 +118,14 @@ pub(crate) fn settle(resource: &Resource, value: &mut Value) {
     }
 }
 
+/// Takes empty lists for none, as all do that come after the owners of fields are known: what reads an object from the
+/// storage, and what compares it with another.
+pub(crate) fn forget_empty_lists(resource: &Resource, value: &mut Value) {
+    if resource.is_built_in() {
+        builtin::forget_empty_lists(&resource.gvk(), value);
+    }
+}
+
 /// A namespace can be selected by a label that says its name.
 fn label_namespace(resource: &Resource, value: &mut Value) {
     if !resource.is("", "namespaces") {

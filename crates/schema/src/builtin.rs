@@ -15,6 +15,7 @@ mod nodes;
 mod prepare;
 mod resources;
 mod selectable;
+mod stored;
 mod subresources;
 pub(crate) mod types;
 mod validation;
@@ -29,6 +30,7 @@ pub use prepare::{has_generation, prepare_create, prepare_update, sync_app_armor
 pub use resources::{Resource, Subresource, Verbs, resource, resources};
 
 pub use selectable::{FieldLabelError, check_field_label, field_value};
+pub use stored::forget_empty_lists;
 pub use subresources::prepare_subresource;
 pub use validation::{
     CompileCondition, validate, validate_binding, validate_cluster_ips, validate_subresource,

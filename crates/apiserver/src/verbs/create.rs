@@ -59,6 +59,7 @@ pub(crate) async fn create_object(
     if tracking == Tracking::Update {
         ownership::track(context, target, options, None, &mut value).await;
     }
+    kinds::forget_empty_lists(resource, &mut value);
     let mut attributes = Attributes::create(context, target, value, options);
     admission::mutate(&mut attributes).await?;
     let mut value = attributes.take_object();

@@ -186,6 +186,7 @@ async fn try_change(
     if tracking == Tracking::Update {
         ownership::track(context, target, options, Some(current), &mut new).await;
     }
+    kinds::forget_empty_lists(resource, &mut new);
     if admission::asks_others(context, target) {
         // Webhooks see the document as it came.
         new = admit(context, target, options, new, current).await?;

@@ -110,10 +110,6 @@ fn read_struct(def: &'static TypeDef, map: &mut Map) -> Result<(), Failure> {
         if let Err(error) = read(&field.form, value) {
             failure = Some(error.inside(def, field.name));
         }
-        if field.always && is_empty_list(value) && !def.name.starts_with("apiextensions.") {
-            // Objects are stored as protobuf, which knows no empty lists; definitions are stored as JSON.
-            *value = Value::Null;
-        }
         !is_omitted(field, value)
     });
     if let Some(failure) = failure {
@@ -125,10 +121,6 @@ fn read_struct(def: &'static TypeDef, map: &mut Map) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-fn is_empty_list(value: &Value) -> bool {
-    value.as_array().is_some_and(Vec::is_empty)
 }
 
 /// Whether `omitempty` keeps this value out of the text.
