@@ -269,6 +269,8 @@ def main():
     parser.add_argument("--ours", required=True, help="folder of our etcd and kube-apiserver")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--stories", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first story")
+    parser.add_argument("--log", action="store_true", help="print every request and both answers")
     parser.add_argument("--length", type=int, default=12, help="writes of one object")
     arguments = parser.parse_args()
     cases = found = 0
@@ -276,10 +278,12 @@ def main():
         for server in (real, ours):
             server.create_crd(json.dumps(CRD), "application/json")
         time.sleep(3)
-        for number in range(arguments.stories):
+        for number in range(arguments.first, arguments.first + arguments.stories):
             rng = Random(arguments.seed * 1_000_003 + number)
             for same, sent, answers in story(rng, (real, ours), number, arguments.length):
                 cases += 1
+                if arguments.log:
+                    print(json.dumps({"sent": sent[-1], "real": answers[0], "ours": answers[1]}))
                 if not same:
                     found += 1
                     print(f"--- story {number}, after {len(sent) - 1} writes:", *sent[-1][:3], json.dumps(sent[-1][3]))

@@ -11,12 +11,12 @@ pub(crate) use element::same;
 
 use crate::typed::Type;
 use pilothouse_value::{Map, Value};
-use std::collections::BTreeMap;
 
 /// A set of paths of one document. That a path is in the set says nothing of its parent or of what is below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSet {
-    nodes: BTreeMap<PathElement, Node>,
+    /// In the order of the elements, each once. Sets are made in order and have a handful of elements at each place.
+    nodes: Vec<(PathElement, Node)>,
 }
 
 /// Invariant: `owned` or something `below`.
@@ -26,6 +26,9 @@ struct Node {
     owned: bool,
     below: FieldSet,
 }
+
+/// Up to this many elements are added to a set one by one; more are merged, which never takes quadratic time.
+const FEW: usize = 8;
 
 /// Text that is not `FieldsV1`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,7 +52,7 @@ impl FieldSet {
             Value::Null => &nothing,
             other => return Err(FieldsError(format!("expected an object, got {}", other.kind_name()))),
         };
-        let mut set = Self::default();
+        let mut set = Self { nodes: Vec::with_capacity(map.len()) };
         for (key, below) in map.iter().filter(|(key, _)| *key != ".") {
             let element = match PathElement::parse(key) {
                 Ok(element) => element,
@@ -59,14 +62,45 @@ impl FieldSet {
                 }
             };
             let inner = Self::from_value(below)?;
-            let node = set.nodes.entry(element).or_default();
-            node.owned |= inner.is_empty() || below.get(".").is_some();
-            // Of one element in two spellings the later one says what is below.
-            if !inner.is_empty() {
-                node.below = inner;
+            let owned = inner.is_empty() || below.get(".").is_some();
+            match set.find(&element) {
+                Err(at) => set.nodes.insert(at, (element, Node { owned, below: inner })),
+                Ok(at) => {
+                    let Some((_, node)) = set.nodes.get_mut(at) else { continue };
+                    node.owned |= owned;
+                    // Of one element in two spellings the later one says what is below.
+                    if !inner.is_empty() {
+                        node.below = inner;
+                    }
+                }
             }
         }
         Ok(set)
+    }
+
+    /// Where an element is, or where it would be.
+    fn find(&self, element: &PathElement) -> Result<usize, usize> {
+        match self.nodes.last() {
+            // Sets are made in order.
+            Some((last, _)) if last < element => Err(self.nodes.len()),
+            _ => self.nodes.binary_search_by(|(known, _)| known.cmp(element)),
+        }
+    }
+
+    fn node(&self, element: &PathElement) -> Option<&Node> {
+        self.find(element).ok().and_then(|at| self.nodes.get(at)).map(|(_, node)| node)
+    }
+
+    /// What is at an element, which is in no set until something is owned there or below.
+    fn node_mut(&mut self, element: PathElement) -> &mut Node {
+        let at = match self.find(&element) {
+            Ok(at) => at,
+            Err(at) => {
+                self.nodes.insert(at, (element, Node::default()));
+                at
+            }
+        };
+        &mut self.nodes[at].1
     }
 
     /// Writes `fieldsV1`.
@@ -82,8 +116,10 @@ impl FieldSet {
         for (element, node) in &self.nodes {
             fields.push((element.to_text(), Value::Object(node.below.to_map(node.owned))));
         }
-        // Numbers have another order as texts; in order, adding to a map is cheap.
-        fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+        // Keys and numbers have another order as texts; in order, adding to a map is cheap.
+        if self.nodes.iter().any(|(element, _)| !matches!(element, PathElement::Field(_))) {
+            fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+        }
         fields.into_iter().collect()
     }
 
@@ -94,13 +130,13 @@ impl FieldSet {
 
     /// How many paths are in the set.
     pub fn len(&self) -> usize {
-        self.nodes.values().map(|node| usize::from(node.owned) + node.below.len()).sum()
+        self.nodes.iter().map(|(_, node)| usize::from(node.owned) + node.below.len()).sum()
     }
 
     /// Adds a path. The path of no element, which is the whole document, is never in a set.
     pub fn insert_path(&mut self, path: &[PathElement]) {
         if let Some((first, rest)) = path.split_first() {
-            let node = self.nodes.entry(first.clone()).or_default();
+            let node = self.node_mut(first.clone());
             if rest.is_empty() {
                 node.owned = true;
             } else {
@@ -114,14 +150,14 @@ impl FieldSet {
         match path {
             [] => false,
             [last] => self.owns(last),
-            [first, rest @ ..] => self.nodes.get(first).is_some_and(|node| node.below.has(rest)),
+            [first, rest @ ..] => self.node(first).is_some_and(|node| node.below.has(rest)),
         }
     }
 
     /// Adds what is under `element`; adds nothing when there is nothing.
     pub(crate) fn insert(&mut self, element: PathElement, owned: bool, below: FieldSet) {
         if owned || !below.is_empty() {
-            let node = self.nodes.entry(element).or_default();
+            let node = self.node_mut(element);
             node.owned |= owned;
             node.below.extend(below);
         }
@@ -139,12 +175,12 @@ impl FieldSet {
 
     /// What the set holds below one path element.
     pub(crate) fn below(&self, element: &PathElement) -> Option<&FieldSet> {
-        self.nodes.get(element).map(|node| &node.below).filter(|below| !below.is_empty())
+        self.node(element).map(|node| &node.below).filter(|below| !below.is_empty())
     }
 
     /// Whether the set holds the path of this one element.
     pub(crate) fn owns(&self, element: &PathElement) -> bool {
-        self.nodes.get(element).is_some_and(|node| node.owned)
+        self.node(element).is_some_and(|node| node.owned)
     }
 
     /// The first elements of all paths, with whether they are paths themselves and what is below them.
@@ -154,13 +190,32 @@ impl FieldSet {
 
     /// Adds all paths of another set.
     pub(crate) fn extend(&mut self, other: FieldSet) {
-        if self.nodes.is_empty() {
-            self.nodes = other.nodes;
-            return;
+        match (self.nodes.last(), other.nodes.first()) {
+            (None, _) => self.nodes = other.nodes,
+            (_, None) => {}
+            (Some((last, _)), Some((first, _))) if last < first => self.nodes.extend(other.nodes),
+            _ if other.nodes.len() <= FEW => {
+                for (element, node) in other.nodes {
+                    self.insert(element, node.owned, node.below);
+                }
+            }
+            _ => self.merge(other),
         }
-        for (element, node) in other.nodes {
-            self.insert(element, node.owned, node.below);
+    }
+
+    fn merge(&mut self, other: FieldSet) {
+        let mut merged = Vec::with_capacity(self.nodes.len() + other.nodes.len());
+        let mut theirs = other.nodes.into_iter().peekable();
+        for (element, mut node) in std::mem::take(&mut self.nodes) {
+            merged.extend(std::iter::from_fn(|| theirs.next_if(|(their, _)| *their < element)));
+            if let Some((_, their)) = theirs.next_if(|(their, _)| *their == element) {
+                node.owned |= their.owned;
+                node.below.extend(their.below);
+            }
+            merged.push((element, node));
         }
+        merged.extend(theirs);
+        self.nodes = merged;
     }
 
     /// The fields of either set.
@@ -175,10 +230,23 @@ impl FieldSet {
     #[must_use]
     pub fn intersection(&self, other: &FieldSet) -> FieldSet {
         let mut both = Self::default();
-        for (element, node) in &self.nodes {
-            if let Some(theirs) = other.nodes.get(element) {
-                let owned = node.owned && theirs.owned;
-                both.insert(element.clone(), owned, node.below.intersection(&theirs.below));
+        let mut add = |(element, ours): &(PathElement, Node), theirs: &Node| {
+            let (owned, below) = (ours.owned && theirs.owned, ours.below.intersection(&theirs.below));
+            if owned || !below.is_empty() {
+                both.nodes.push((element.clone(), Node { owned, below }));
+            }
+        };
+        if self.nodes.len() <= other.nodes.len() {
+            for ours in &self.nodes {
+                if let Some(theirs) = other.node(&ours.0) {
+                    add(ours, theirs);
+                }
+            }
+        } else {
+            for (element, theirs) in &other.nodes {
+                if let Some(ours) = self.find(element).ok().and_then(|at| self.nodes.get(at)) {
+                    add(ours, theirs);
+                }
             }
         }
         both
@@ -187,31 +255,37 @@ impl FieldSet {
     /// The fields that `other` does not hold. A field stays when only its parent is in `other`.
     #[must_use]
     pub fn difference(&self, other: &FieldSet) -> FieldSet {
-        self.without(other, false)
+        let mut rest = self.clone();
+        rest.remove(other, false);
+        rest
     }
 
     /// The fields that `other` holds neither themselves nor through one of their parents.
     #[must_use]
     pub fn recursive_difference(&self, other: &FieldSet) -> FieldSet {
-        self.without(other, true)
+        let mut rest = self.clone();
+        rest.remove(other, true);
+        rest
     }
 
-    fn without(&self, other: &FieldSet, recursive: bool) -> FieldSet {
-        if other.is_empty() {
-            return self.clone();
-        }
-        let mut rest = Self::default();
-        for (element, node) in &self.nodes {
-            match other.nodes.get(element) {
-                None => rest.insert(element.clone(), node.owned, node.below.clone()),
-                Some(theirs) if recursive && theirs.owned => {}
-                Some(theirs) => {
-                    let below = node.below.without(&theirs.below, recursive);
-                    rest.insert(element.clone(), node.owned && !theirs.owned, below);
-                }
+    /// Takes out the fields that `other` holds; with `recursive` also what is below them.
+    pub(crate) fn remove(&mut self, other: &FieldSet, recursive: bool) {
+        let mut emptied = false;
+        for (element, theirs) in &other.nodes {
+            let Some((_, node)) = self.find(element).ok().and_then(|at| self.nodes.get_mut(at)) else {
+                continue;
+            };
+            if recursive && theirs.owned {
+                *node = Node::default();
+            } else {
+                node.owned &= !theirs.owned;
+                node.below.remove(&theirs.below, recursive);
             }
+            emptied |= node.is_empty();
         }
-        rest
+        if emptied {
+            self.nodes.retain(|(_, node)| !node.is_empty());
+        }
     }
 
     /// The paths below which no other path is.
@@ -219,7 +293,8 @@ impl FieldSet {
     pub fn leaves(&self) -> FieldSet {
         let mut leaves = Self::default();
         for (element, node) in &self.nodes {
-            leaves.insert(element.clone(), node.owned && node.below.is_empty(), node.below.leaves());
+            let below = node.below.leaves();
+            leaves.nodes.push((element.clone(), Node { owned: node.below.is_empty(), below }));
         }
         leaves
     }
@@ -241,7 +316,8 @@ impl FieldSet {
                 _ => (None, false),
             };
             let owned = node.owned || (declared && !node.below.is_empty());
-            full.insert(element.clone(), owned, node.below.with_named_parents(child));
+            let below = node.below.with_named_parents(child);
+            full.nodes.push((element.clone(), Node { owned, below }));
         }
         full
     }
@@ -266,6 +342,12 @@ impl FieldSet {
             node.below.collect(prefix, paths);
             prefix.pop();
         }
+    }
+}
+
+impl Node {
+    fn is_empty(&self) -> bool {
+        !self.owned && self.below.is_empty()
     }
 }
 

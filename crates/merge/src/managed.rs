@@ -174,7 +174,7 @@ fn record_update(
     let mine = Identity::current();
     let mut managers = updater.update(&old, &new, manager.api_version, managers, &mine)?;
     if let Some(mut owned) = managers.remove(&mine) {
-        owned.fields = owned.fields.difference(&NEVER_OWNED);
+        owned.fields.remove(&NEVER_OWNED, false);
         if !owned.fields.is_empty() {
             let identity = Identity::of(Operation::Update, manager);
             if let Some(before) = managers.remove(&identity) {

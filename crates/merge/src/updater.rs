@@ -123,8 +123,8 @@ impl<'u, 's, C: Converter<'s>> Updater<'u, C> {
                 Refusal::Conflicts(_) => String::new(),
                 Refusal::Failed(why) => why,
             })?;
-        let mine = managers.remove(manager).map(|owned| owned.fields).unwrap_or_default();
-        let mut fields = mine.difference(&changes.removed);
+        let mut fields = managers.remove(manager).map(|owned| owned.fields).unwrap_or_default();
+        fields.remove(&changes.removed, false);
         fields.extend(changes.modified);
         fields.extend(changes.added);
         let fields = self.filtered(fields, version);
@@ -208,7 +208,7 @@ impl<'u, 's, C: Converter<'s>> Updater<'u, C> {
         }
         for (name, lost) in &conflicts {
             if let Some(owned) = managers.get_mut(name) {
-                owned.fields = owned.fields.difference(lost);
+                owned.fields.remove(lost, false);
             }
         }
         managers.retain(|name, owned| {
@@ -220,9 +220,7 @@ impl<'u, 's, C: Converter<'s>> Updater<'u, C> {
                 };
                 // Nobody owns anything in a version that is no more.
                 let Some(changes) = changes else { return false };
-                if !changes.removed.is_empty() {
-                    owned.fields = owned.fields.difference(&changes.removed);
-                }
+                owned.fields.remove(&changes.removed, false);
             }
             !owned.fields.is_empty()
         });

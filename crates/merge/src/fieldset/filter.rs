@@ -17,9 +17,12 @@ pub type Pattern = Vec<Option<PathElement>>;
 
 impl Filter {
     /// What is left of a set.
-    pub fn apply(&self, set: FieldSet) -> FieldSet {
+    pub fn apply(&self, mut set: FieldSet) -> FieldSet {
         match self {
-            Filter::Exclude(fields) => set.recursive_difference(fields),
+            Filter::Exclude(fields) => {
+                set.remove(fields, true);
+                set
+            }
             Filter::Include(patterns) => {
                 let patterns: Vec<&[Option<PathElement>]> = patterns.iter().map(Vec::as_slice).collect();
                 include(set, &patterns)

@@ -160,7 +160,7 @@ fn merge(
     let (new, mut managers) =
         updater.apply(&typed(live), &typed(applied), manager.api_version, managers, &identity, force)?;
     if let Some(owned) = managers.get_mut(&identity) {
-        owned.fields = owned.fields.difference(&NEVER_OWNED);
+        owned.fields.remove(&NEVER_OWNED, false);
         if owned.fields.is_empty() {
             managers.remove(&identity);
         }

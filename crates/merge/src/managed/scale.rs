@@ -67,7 +67,7 @@ pub fn scale_to_parent(
             // Someone else has it now.
             let mut taken = FieldSet::new();
             taken.insert_path(&place);
-            owned.fields = owned.fields.difference(&taken);
+            owned.fields.remove(&taken, false);
             if owned.fields.is_empty() {
                 continue;
             }

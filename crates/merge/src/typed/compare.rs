@@ -51,11 +51,14 @@ struct Change {
 pub fn compare<'s, T: Type<'s>>(ty: T, before: &Value, after: &Value) -> Result<Comparison, Problems> {
     let mut found = Found::default();
     let mut comparison = Comparison::default();
+    if before == after {
+        return Ok(comparison);
+    }
     walk(Some(ty), Some(before), Some(after), &mut comparison, &mut found);
     found.into_result(comparison)
 }
 
-/// Compares two values: what changed below them goes to `out`.
+/// Compares two values that differ: what changed below them goes to `out`.
 fn walk<'s, T: Type<'s>>(
     ty: Option<T>,
     before: Option<&Value>,
@@ -63,9 +66,6 @@ fn walk<'s, T: Type<'s>>(
     out: &mut Comparison,
     found: &mut Found,
 ) -> Change {
-    if before == after {
-        return Change::default();
-    }
     let Some(atom) = resolve(ty, found) else { return Change::default() };
     let (was, is) = (atom.deduce(before), atom.deduce(after));
     let mut change = Change::default();
@@ -164,17 +164,20 @@ fn fields<'s, T: Type<'s>>(
 ) {
     let mut compare = |key: &str, old: Option<&Value>, new: Option<&Value>| {
         if old != new {
-            let member = member(ty, map, key);
-            one(|| PathElement::field(key), member, old, new, out, found);
+            one(|| PathElement::field(key), member(ty, map, key), old, new, out, found);
         }
     };
-    for (key, old) in before.into_iter().flat_map(Map::iter) {
-        compare(key, Some(old), after.and_then(|map| map.get(key)));
-    }
+    // Both are in the order of their keys.
+    let mut olds = before.into_iter().flat_map(Map::iter).peekable();
     for (key, new) in after.into_iter().flat_map(Map::iter) {
-        if before.is_none_or(|map| !map.contains_key(key)) {
-            compare(key, None, Some(new));
+        while let Some((gone, old)) = olds.next_if(|(old, _)| *old < key) {
+            compare(gone, Some(old), None);
         }
+        let old = olds.next_if(|(old, _)| *old == key).map(|(_, old)| old);
+        compare(key, old, Some(new));
+    }
+    for (gone, old) in olds {
+        compare(gone, Some(old), None);
     }
 }
 
@@ -222,7 +225,9 @@ fn list_items<'s, T: Type<'s>>(
     }
     for (element, [olds, news]) in &sides {
         let mut go = |old: Option<&Value>, new: Option<&Value>, out: &mut Comparison| {
-            one(|| element.clone(), list.items, old, new, out, found);
+            if old != new {
+                one(|| element.clone(), list.items, old, new, out, found);
+            }
         };
         let mark = |change: Change, out: &mut Comparison| {
             record(|| element.clone(), change, Comparison::default(), out);
