@@ -3,6 +3,7 @@
 
 mod element;
 mod filter;
+pub(crate) mod written;
 
 pub use element::{ElementError, PathElement, compare};
 pub use filter::{Filter, Pattern};

@@ -8,6 +8,7 @@ mod entries;
 mod kind;
 mod last_applied;
 mod scale;
+mod standing;
 
 pub use apply::{ApplyError, Conflict, apply};
 pub use kind::{Kind, NoVersions, Reset, Versions};
@@ -64,8 +65,27 @@ static NEVER_OWNED: LazyLock<FieldSet> = LazyLock::new(|| {
 /// subresource. Objects without entries stay without: see [`apply()`]. Where what has changed cannot be told, the entries
 /// stay as they were.
 pub fn track(old: Option<&Value>, new: &mut Value, kind: &Kind<'_>, manager: &Manager<'_>) {
-    let given = new.take(&MANAGED_FIELDS).unwrap_or_default();
+    let mut given = new.take(&MANAGED_FIELDS).unwrap_or_default();
     let known = || old.and_then(|old| old.at(&MANAGED_FIELDS));
+    if let Some(old) = old
+        && !is_reset(&given)
+    {
+        // Through a subresource nobody edits entries.
+        let is_edit = manager.subresource.is_empty() && given.as_array().is_some();
+        let list =
+            if is_edit || Some(&given) == known() { given } else { known().cloned().unwrap_or_default() };
+        match list {
+            Value::Array(list) if !list.is_empty() => match standing::update(list, old, new, kind, manager) {
+                Ok(list) => {
+                    return if !list.is_empty() {
+                        new.set(&MANAGED_FIELDS, Value::Array(list))
+                    };
+                }
+                Err(list) => given = Value::Array(list),
+            },
+            other => given = other,
+        }
+    }
     let live = || Entries::read(known()).unwrap_or_default();
     let entries = if !manager.subresource.is_empty() {
         live()
@@ -109,14 +129,7 @@ pub fn keep_times(old: &Value, new: &mut Value) {
     else {
         return;
     };
-    let fields = |entry: &'_ Value| -> Vec<(String, Value)> {
-        let fields = entry.as_object().into_iter().flat_map(pilothouse_value::Map::iter);
-        fields
-            .filter(|(name, _)| *name != "time")
-            .map(|(name, value)| (name.to_owned(), value.clone()))
-            .collect()
-    };
-    let same_but_time = |(a, b): (&Value, &Value)| fields(a) == fields(b);
+    let same_but_time = |(a, b): (&Value, &Value)| all_but_time(a).eq(all_but_time(b));
     let differ_in_time = before.iter().zip(after).any(|(a, b)| a.get("time") != b.get("time"));
     let only_in_time =
         before.len() == after.len() && differ_in_time && before.iter().zip(after).all(same_but_time);
@@ -128,6 +141,11 @@ pub fn keep_times(old: &Value, new: &mut Value) {
     if new != old {
         new.set(&MANAGED_FIELDS, entries);
     }
+}
+
+fn all_but_time(entry: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let fields = entry.as_object().into_iter().flat_map(pilothouse_value::Map::iter);
+    fields.filter(|(name, _)| *name != "time")
 }
 
 /// What an object of this kind is before anything is set. For built-in kinds that is the Go type's zero value, which has
@@ -142,6 +160,11 @@ fn empty(object: &Value) -> Value {
     empty.set(&["apiVersion"], gvk.api_version());
     empty.set(&["kind"], gvk.kind);
     empty
+}
+
+/// Whether this is a document of a built-in kind: it was decoded into its type, which leaves nothing to find.
+fn is_built_in(object: &Value) -> bool {
+    Gvk::of(object).is_some_and(|gvk| builtin::schema(&gvk).is_some())
 }
 
 /// A client clears all entries with an empty list, or a list of one empty entry.
@@ -165,8 +188,7 @@ fn record_update(
     let updater = Updater { converter: &types, filters: kind, returns_unchanged: false };
     let old = Typed { value: Cow::Borrowed(old), ty: kind.node() };
     let new = Typed { value: Cow::Borrowed(new), ty: kind.node() };
-    // A document of a built-in kind was decoded into its type, which leaves nothing to find.
-    if Gvk::of(&new.value).is_none_or(|gvk| builtin::schema(&gvk).is_none()) {
+    if !is_built_in(&new.value) {
         types.check(&new).map_err(|why| format!("failed to convert new object to smd typed: {why}"))?;
     }
     let Entries { managers, mut times } = entries;

@@ -13,6 +13,7 @@ mod node;
 mod object_meta;
 mod reconcile;
 mod remove;
+mod standing;
 mod validate;
 
 pub use compare::{Comparison, compare};
@@ -23,6 +24,8 @@ pub use node::Node;
 pub use reconcile::reconcile;
 pub use remove::{extract, extract_with_keys, remove};
 pub use validate::validate;
+
+pub(crate) use standing::stands;
 
 use crate::fieldset::PathElement;
 use pilothouse_value::Value;

@@ -112,7 +112,8 @@ impl Map {
 impl<K: Into<Box<str>>, V: Into<Value>> FromIterator<(K, V)> for Map {
     /// Collects entries in any order; of a key that comes twice the last one stays.
     fn from_iter<T: IntoIterator<Item = (K, V)>>(iter: T) -> Self {
-        let mut map = Self::new();
+        let iter = iter.into_iter();
+        let mut map = Self { entries: Vec::with_capacity(iter.size_hint().0) };
         for (key, value) in iter {
             map.insert(key, value);
         }

@@ -80,28 +80,75 @@ impl PathElement {
 
     /// The spelling that stands in `FieldsV1`.
     pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        self.write(&mut text);
+        text
+    }
+
+    /// Writes the spelling that stands in `FieldsV1`, in the place of what was there.
+    pub(crate) fn write(&self, text: &mut String) {
+        text.clear();
         match self {
-            Self::Field(name) => format!("f:{name}"),
+            Self::Field(name) => {
+                text.reserve_exact(name.len() + 2);
+                text.push_str("f:");
+                text.push_str(name);
+            }
             Self::Key(keys) => {
-                let mut text = String::from("k:{");
+                text.push_str("k:{");
                 for (place, (name, value)) in keys.iter().enumerate() {
                     if place > 0 {
                         text.push(',');
                     }
                     text.push_str(&Value::from(&**name).to_json());
                     text.push(':');
-                    write_json(value, &mut text);
+                    write_json(value, text);
                 }
                 text.push('}');
-                text
             }
             Self::Value(value) => {
-                let mut text = String::from("v:");
-                write_json(value, &mut text);
-                text
+                text.push_str("v:");
+                write_json(value, text);
             }
-            Self::Index(index) => format!("i:{index}"),
+            Self::Index(index) => {
+                text.push_str("i:");
+                text.push_str(&index.to_string());
+            }
         }
+    }
+
+    /// Whether a text is the spelling in which an element would be written again. `false` when in doubt: only plain texts,
+    /// and whole numbers that a floating number can hold, are looked at.
+    pub(crate) fn is_as_written(text: &str) -> bool {
+        match text.split_at_checked(2) {
+            Some(("f:", _)) => true,
+            Some(("v:", value)) => after_plain(value) == Some(""),
+            Some(("k:", keys)) => keys.strip_prefix('{').is_some_and(|keys| are_plain_keys(keys, "")),
+            _ => false,
+        }
+    }
+}
+
+/// What follows a plain value.
+fn after_plain(text: &str) -> Option<&str> {
+    if let Some(string) = text.strip_prefix('"') {
+        let end =
+            string.find(|c: char| matches!(c, '"' | '\\' | '<' | '>' | '&') || !(' '..='~').contains(&c))?;
+        return string.get(end..)?.strip_prefix('"');
+    }
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, rest) = text.split_at(end);
+    ((1..16).contains(&number.len()) && (number == "0" || !number.starts_with('0'))).then_some(rest)
+}
+
+/// Whether keys with plain values come in their order, each after `last`, until the brace that closes them.
+fn are_plain_keys(text: &str, last: &str) -> bool {
+    let Some(after) = after_plain(text).filter(|_| text.starts_with('"')) else { return false };
+    let name = text.get(..text.len() - after.len()).unwrap_or_default();
+    match after.strip_prefix(':').and_then(after_plain) {
+        Some("}") => last < name,
+        Some(rest) => last < name && rest.strip_prefix(',').is_some_and(|rest| are_plain_keys(rest, name)),
+        None => false,
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) enum Operation {
 }
 
 impl Operation {
-    fn as_str(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Operation::Apply => "Apply",
             Operation::Update => "Update",
@@ -242,7 +242,8 @@ impl Entries {
     }
 }
 
-fn entry(identity: Identity, time: Option<Timestamp>, owned: Owned) -> Value {
+/// An entry as it is written.
+pub(super) fn entry(identity: Identity, time: Option<Timestamp>, owned: Owned) -> Value {
     let operation = if owned.applied { Operation::Apply } else { identity.operation };
     let mut map = Map::new();
     map.insert("apiVersion", owned.version);

@@ -38,6 +38,37 @@ fn object(gvk: &Gvk, spec: Value) -> Value {
     json!({"apiVersion": gvk.api_version(), "kind": gvk.kind.clone(), "metadata": {"name": "x"}, "spec": spec})
 }
 
+/// A spec with some of everything that is told apart.
+fn any_spec() -> impl Strategy<Value = Value> {
+    let ports = prop::collection::btree_map((0i64..3, "TCP|UDP"), prop::option::of("[a-b<]"), 0..3);
+    let containers = prop::collection::btree_map("[a-b\"é]", "[x-y]", 0..3);
+    let data = prop::collection::btree_map("[a-c]", "[x-y]", 0..3);
+    let tags = prop::collection::btree_set("[a-c<\"]", 0..3);
+    (0i64..2, ports, containers, data, tags, any_document()).prop_map(
+        |(replicas, ports, containers, data, tags, free)| {
+            let ports: Vec<Value> = ports
+                .into_iter()
+                .map(|((port, protocol), name)| json!({"port": port, "protocol": protocol, "name": name}))
+                .collect();
+            let containers: Vec<Value> =
+                containers.into_iter().map(|(name, image)| json!({"name": name, "image": image})).collect();
+            let mut spec = json!({"replicas": replicas, "data": data, "tags": tags, "selector": data});
+            spec.set(&["ports"], Value::Array(ports));
+            spec.set(&["containers"], Value::Array(containers));
+            spec.set(&["free"], json!({"it": free}));
+            spec
+        },
+    )
+}
+
+/// Adds to every set of fields one that no reader knows, so that it has to be read to be written.
+fn with_unknown_fields(mut object: Value) -> Value {
+    if let Some(Value::Array(entries)) = object.at_mut(&["metadata", "managedFields"]) {
+        entries.iter_mut().for_each(|entry| entry.set(&["fieldsV1", "z:"], Value::object()));
+    }
+    object
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
@@ -71,6 +102,35 @@ proptest! {
     fn anything_is_fields_or_an_error(fields in any_document()) {
         if let Ok(set) = FieldSet::from_value(&fields) {
             prop_assert_eq!(FieldSet::from_value(&set.to_value()).unwrap(), set);
+        }
+    }
+
+    #[test]
+    fn entries_that_are_not_read_come_out_as_if_they_were(
+        first in any_spec(), writes in prop::collection::vec((any_spec(), 0usize..3, any::<bool>(), any::<bool>()), 1..5),
+    ) {
+        let (gvk, schema) = (Gvk::new("t", "v1", "T"), resource());
+        let kind = Kind::of(&schema);
+        let mut live = object(&gvk, first);
+        managed::track(None, &mut live, &kind, &me());
+        for (place, (spec, name, applies, is_status)) in writes.into_iter().enumerate() {
+            let manager = Manager {
+                name: ["me", "you", "they"][name],
+                api_version: "v1",
+                subresource: if is_status { "status" } else { "" },
+                time: Timestamp::from_unix_seconds(2 + place as i64),
+            };
+            let mut new = object(&gvk, spec);
+            if applies {
+                live = managed::apply(Some(&live), &new, &kind, &manager, true).unwrap_or(live);
+                continue;
+            }
+            new.set(&["metadata"], live.at(&["metadata"]).cloned().unwrap());
+            let (marked, mut read) = (with_unknown_fields(live.clone()), with_unknown_fields(new.clone()));
+            managed::track(Some(&live), &mut new, &kind, &manager);
+            managed::track(Some(&marked), &mut read, &kind, &manager);
+            prop_assert_eq!(&new, &read);
+            live = new;
         }
     }
 
