@@ -153,8 +153,11 @@ pub(crate) fn seed(state: &State, group: &str, plural: &str, mut value: Value) {
         state.store.commit(&resource::key(group, plural), &namespace, &name, None, Change::Put(&mut build));
 }
 
-/// Creates an object unless it is there.
-fn ensure(
+/// Creates an object unless it is there, as the server itself.
+///
+/// # Errors
+/// What stands in its way.
+pub(crate) fn ensure(
     state: &Arc<State>,
     group: &str,
     version: &str,

@@ -7,6 +7,8 @@
 
 mod admission;
 mod allocate;
+mod audit;
+
 pub mod authenticator;
 mod authn;
 mod authz;
@@ -45,6 +47,7 @@ mod pipeline;
 mod present;
 pub mod quota;
 pub mod rbac;
+mod references;
 mod registry;
 mod render;
 mod request;

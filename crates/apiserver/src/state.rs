@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::admission::Chain;
 use crate::admission::webhook::Configurations;
 use crate::allocate::Allocations;
+use crate::audit::Notes;
 use crate::elsewhere::ObjectsElsewhere;
 use crate::identity::Identity;
 use crate::impersonation::Memory;
@@ -94,6 +95,8 @@ pub(crate) struct Context {
     pub(crate) user_agent: Option<String>,
     /// When the request must have been answered.
     pub(crate) deadline: Instant,
+    /// What the audit log is to say of the request; none if it says nothing.
+    pub(crate) notes: Option<Arc<Notes>>,
     warnings: Mutex<Vec<String>>,
 }
 
@@ -101,7 +104,7 @@ impl Context {
     /// The context of a request by this user.
     pub(crate) fn new(state: Arc<State>, user: User, user_agent: Option<String>) -> Context {
         let deadline = Instant::now() + LONGEST_WRITE;
-        Context { state, user, user_agent, deadline, warnings: Mutex::new(Vec::new()) }
+        Context { state, user, user_agent, deadline, notes: None, warnings: Mutex::new(Vec::new()) }
     }
 
     /// Adds a warning to the answer. The same text is told once.

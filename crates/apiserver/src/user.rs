@@ -10,6 +10,8 @@ pub const AUTHENTICATED: &str = "system:authenticated";
 pub const UNAUTHENTICATED: &str = "system:unauthenticated";
 /// The key under which authenticators say which credential was shown.
 pub const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
+/// The group of the nodes.
+pub const NODES: &str = "system:nodes";
 /// The name of a caller who gave no credentials.
 pub const ANONYMOUS: &str = "system:anonymous";
 
@@ -59,6 +61,11 @@ impl User {
         );
         user.uid = uid.into();
         user
+    }
+
+    /// The name of the node that the user is, if it is one: `system:node:NAME` in the group [`NODES`].
+    pub fn node_name(&self) -> Option<&str> {
+        self.name.strip_prefix("system:node:").filter(|_| self.is_in(NODES))
     }
 
     /// Whether the user is a member of the group.

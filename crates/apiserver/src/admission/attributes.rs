@@ -199,9 +199,16 @@ impl<'a> Attributes<'a> {
         self.object.take().unwrap_or_default()
     }
 
-    /// Notes something for the audit log. There is no audit log yet: what would be in it is traced.
+    /// Whether somebody reads what is noted with [`annotate`](Self::annotate).
+    pub(crate) fn is_audited(&self) -> bool {
+        self.context.notes.is_some()
+    }
+
+    /// Notes something for the audit log, if there is one.
     pub(crate) fn annotate(&self, key: &str, value: &str) {
-        tracing::debug!(target: "audit", key, value, "annotation");
+        if let Some(notes) = &self.context.notes {
+            notes.annotate(key, value);
+        }
     }
 
     /// 403 as upstream's plugins word it: the name of the object, or what it will be generated from.

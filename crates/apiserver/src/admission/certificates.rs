@@ -102,14 +102,25 @@ impl Plugin for CertificateSubjectRestriction {
 
 /// The organizations that a request (PEM in base64) asks for; `None` if it is none.
 fn organizations(request: &str) -> Option<Vec<String>> {
-    let pem = STANDARD.decode(request).ok()?;
-    let der = <(SectionKind, Vec<u8>)>::pem_slice_iter(&pem)
-        .filter_map(Result::ok)
-        .find_map(|(kind, der)| (kind == SectionKind::Csr).then_some(der))?;
+    let der = der(request)?;
     let (_, request) = X509CertificationRequest::from_der(&der).ok()?;
     let subject = &request.certification_request_info.subject;
     let groups = subject.iter_organization().filter_map(|group| group.as_str().ok());
     Some(groups.map(str::to_owned).collect())
+}
+
+/// The common name that a request (PEM in base64) asks for; `None` if it is none.
+pub(super) fn common_name(request: &str) -> Option<String> {
+    let der = der(request)?;
+    let (_, request) = X509CertificationRequest::from_der(&der).ok()?;
+    let mut names = request.certification_request_info.subject.iter_common_name();
+    Some(names.next().and_then(|name| name.as_str().ok()).unwrap_or_default().to_owned())
+}
+
+fn der(request: &str) -> Option<Vec<u8>> {
+    let pem = STANDARD.decode(request).ok()?;
+    let mut sections = <(SectionKind, Vec<u8>)>::pem_slice_iter(&pem).filter_map(Result::ok);
+    sections.find_map(|(kind, der)| (kind == SectionKind::Csr).then_some(der))
 }
 
 /// ClusterTrustBundleAttest: who writes the bundle of a signer must be allowed to speak for it.

@@ -1,16 +1,18 @@
 //! Which plugins run, and in which order: upstream's table of names, and what was turned on and off.
 
-use super::configuration::{self, ConfigurationError, Limited};
+use std::sync::Arc;
+
+use super::configuration::{ConfigurationError, Settings};
 use super::{
-    Plugin, accounts, always, certificates, defaults, images, lifecycle, limits, nodes, owners, priority,
-    quota, runtime, security, storage, topology,
+    Plugin, accounts, always, certificates, defaults, events, images, lifecycle, limits, node_restriction,
+    node_selectors, nodes, owners, priority, quota, resize, runtime, security, storage, tolerations, topology,
 };
 
 /// A plugin of the table.
 struct Entry {
     /// Its name, as in `--enable-admission-plugins`.
     name: &'static str,
-    /// What it does; `None` for those that are not built in: webhooks, policies, and what is not there yet.
+    /// What it does; `None` for those that are asked over the network, and for those that have nothing to do.
     plugin: Option<&'static dyn Plugin>,
     /// Whether it runs if nobody says anything.
     by_default: bool,
@@ -31,25 +33,26 @@ const fn elsewhere(name: &'static str, by_default: bool) -> Entry {
 /// All plugins of kube-apiserver 1.37, in the order in which they are asked.
 const TABLE: &[Entry] = &[
     off("AlwaysAdmit", &always::AlwaysAdmit),
-    elsewhere("NamespaceAutoProvision", false),
+    off("NamespaceAutoProvision", &lifecycle::NamespaceAutoProvision),
     on("NamespaceLifecycle", &lifecycle::NamespaceLifecycle),
     off("NamespaceExists", &lifecycle::NamespaceExists),
-    elsewhere("LimitPodHardAntiAffinityTopology", false),
+    off("LimitPodHardAntiAffinityTopology", &topology::LimitPodHardAntiAffinityTopology),
     on("LimitRanger", &limits::LimitRanger),
     on("ServiceAccount", &accounts::ServiceAccount),
-    elsewhere("NodeRestriction", false),
+    off("NodeRestriction", &node_restriction::NodeRestriction),
     on("TaintNodesByCondition", &nodes::TaintNodesByCondition),
     off("AlwaysPullImages", &images::AlwaysPullImages),
-    elsewhere("ImagePolicyWebhook", false),
+    elsewhere(IMAGE_POLICY, false),
     on("PodSecurity", &security::PodSecurity),
-    elsewhere("PodNodeSelector", false),
+    off("PodNodeSelector", &node_selectors::PodNodeSelector),
     on("Priority", &priority::Priority),
     on("DefaultTolerationSeconds", &nodes::DefaultTolerationSeconds),
-    elsewhere("PodTolerationRestriction", false),
-    elsewhere("EventRateLimit", false),
+    off("PodTolerationRestriction", &tolerations::PodTolerationRestriction),
+    off("EventRateLimit", &events::EventRateLimit),
     off("ExtendedResourceToleration", &nodes::ExtendedResourceToleration),
     on("DefaultStorageClass", &defaults::DefaultStorageClass),
     on("StorageObjectInUseProtection", &storage::StorageObjectInUseProtection),
+    // It acts behind the gate GenericWorkload, which is off: there are no pod groups.
     elsewhere("PodGroupProtection", true),
     off("OwnerReferencesPermissionEnforcement", &owners::OwnerReferencesPermissionEnforcement),
     on("PersistentVolumeClaimResize", &storage::PersistentVolumeClaimResize),
@@ -61,8 +64,8 @@ const TABLE: &[Entry] = &[
     on("DefaultIngressClass", &defaults::DefaultIngressClass),
     off("DenyServiceExternalIPs", &always::DenyServiceExternalIPs),
     on("PodTopologyLabels", &topology::PodTopologyLabels),
-    elsewhere("NodeDeclaredFeatureValidator", true),
-    elsewhere("PodResizeValidator", true),
+    on("NodeDeclaredFeatureValidator", &resize::NodeDeclaredFeatureValidator),
+    on("PodResizeValidator", &resize::PodResizeValidator),
     elsewhere("MutatingAdmissionPolicy", true),
     elsewhere(MUTATING_WEBHOOKS, true),
     elsewhere("ValidatingAdmissionPolicy", true),
@@ -71,6 +74,7 @@ const TABLE: &[Entry] = &[
     off("AlwaysDeny", &always::AlwaysDeny),
 ];
 
+const IMAGE_POLICY: &str = "ImagePolicyWebhook";
 const MUTATING_WEBHOOKS: &str = "MutatingAdmissionWebhook";
 const VALIDATING_WEBHOOKS: &str = "ValidatingAdmissionWebhook";
 
@@ -85,9 +89,6 @@ pub enum PluginError {
         /// The name.
         name: String,
     },
-    /// The plugin is one of upstream's, and not there.
-    #[error("the admission plugin {0} is not there; hint: leave it out of enable-admission-plugins")]
-    Missing(String),
     /// The configuration is none.
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
@@ -98,6 +99,8 @@ pub enum PluginError {
 pub(crate) struct Chain {
     /// Those that come before the webhooks.
     pub(super) before: Vec<&'static dyn Plugin>,
+    /// How many of them come before somebody outside is asked about images.
+    pub(super) before_images: usize,
     /// Those that come after.
     pub(super) after: Vec<&'static dyn Plugin>,
     /// Whether mutating webhooks are asked.
@@ -106,8 +109,8 @@ pub(crate) struct Chain {
     pub(crate) validating_webhooks: bool,
     /// Whether pods get what their service account brings.
     pub(crate) service_accounts: bool,
-    /// What may only be used where a quota covers it.
-    pub(crate) limited: Vec<Limited>,
+    /// What the plugins are told.
+    pub(crate) settings: Arc<Settings>,
 }
 
 impl std::fmt::Debug for Chain {
@@ -122,7 +125,7 @@ impl Chain {
     /// The plugins that run by default, with those that are turned on, and without those that are turned off.
     ///
     /// # Errors
-    /// For a name that no plugin has, for one that is not there, and for a configuration that is none.
+    /// For a name that no plugin has, and for a configuration that is none.
     pub(crate) fn new(
         enable: &[String],
         disable: &[String],
@@ -135,22 +138,20 @@ impl Chain {
         }
         let has = |names: &[String], entry: &Entry| names.iter().any(|name| name == entry.name);
         let runs = |entry: &&Entry| (entry.by_default && !has(disable, entry)) || has(enable, entry);
-        let absent = |entry: &&Entry| entry.plugin.is_none() && !entry.by_default;
-        if let Some(entry) = TABLE.iter().filter(runs).find(absent) {
-            return Err(PluginError::Missing(entry.name.to_owned()));
-        }
-        let webhooks = TABLE.iter().position(|entry| entry.name == VALIDATING_WEBHOOKS).unwrap_or_default();
-        let (before, after) = TABLE.split_at(webhooks);
-        let plugins =
-            |part: &'static [Entry]| part.iter().filter(runs).filter_map(|entry| entry.plugin).collect();
+        let place = |name: &str| TABLE.iter().position(|entry| entry.name == name).unwrap_or_default();
+        let (before, after) = TABLE.split_at(place(VALIDATING_WEBHOOKS));
+        let plugins = |part: &'static [Entry]| -> Vec<&'static dyn Plugin> {
+            part.iter().filter(runs).filter_map(|entry| entry.plugin).collect()
+        };
         let is_on = |name: &str| TABLE.iter().any(|entry| entry.name == name && runs(&entry));
         Ok(Chain {
             before: plugins(before),
+            before_images: plugins(TABLE.get(..place(IMAGE_POLICY)).unwrap_or_default()).len(),
             after: plugins(after),
             mutating_webhooks: is_on(MUTATING_WEBHOOKS),
             validating_webhooks: is_on(VALIDATING_WEBHOOKS),
             service_accounts: is_on("ServiceAccount"),
-            limited: configuration.map(configuration::limited_resources).transpose()?.unwrap_or_default(),
+            settings: Arc::new(Settings::read(configuration, &is_on)?),
         })
     }
 }

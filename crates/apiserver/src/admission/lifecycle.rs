@@ -1,9 +1,9 @@
-//! NamespaceLifecycle and NamespaceExists: what lives in a namespace needs one that is there.
+//! NamespaceLifecycle, NamespaceExists and NamespaceAutoProvision: what lives in a namespace needs one that is there.
 
-use pilothouse_value::{Status, object};
+use pilothouse_value::{Status, json, object};
 
 use super::{Attributes, Operation, Plugin};
-use crate::resource;
+use crate::{bootstrap, resource};
 
 /// NamespaceLifecycle: objects are made only in namespaces that are there and not on their way out, and some namespaces
 /// are for ever.
@@ -64,5 +64,30 @@ impl Plugin for NamespaceExists {
             Some(_) => Ok(()),
             None => Err(Status::not_found("", "namespaces", name)),
         }
+    }
+}
+
+/// NamespaceAutoProvision: a namespace that is not there is made for the first object in it.
+pub(super) struct NamespaceAutoProvision;
+
+impl Plugin for NamespaceAutoProvision {
+    fn handles(&self, operation: Operation) -> bool {
+        operation == Operation::Create
+    }
+
+    fn admit(&self, attributes: &mut Attributes<'_>) -> Result<(), Status> {
+        let name = attributes.namespace();
+        let here = attributes.resource();
+        let review = here.is("authorization.k8s.io", "localsubjectaccessreviews");
+        // What is only tried out leaves no namespace behind.
+        if name.is_empty() || attributes.dry_run() || here.is("", "namespaces") || review {
+            return Ok(());
+        }
+        if attributes.state().store.get(&resource::key("", "namespaces"), "", name).is_some() {
+            return Ok(());
+        }
+        let namespace = json!({"metadata": {"name": name}});
+        bootstrap::ensure(attributes.state(), "", "v1", "namespaces", "", namespace)
+            .map_err(|status| attributes.forbidden(&status.message))
     }
 }

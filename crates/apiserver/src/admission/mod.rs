@@ -11,16 +11,22 @@ mod chain;
 mod conditions;
 mod configuration;
 mod defaults;
+mod events;
+mod image_policy;
 mod images;
 mod lifecycle;
 mod limits;
+mod node_restriction;
+mod node_selectors;
 mod nodes;
 mod owners;
 mod priority;
 mod quota;
+mod resize;
 mod runtime;
 mod security;
 mod storage;
+mod tolerations;
 mod topology;
 pub(crate) mod webhook;
 
@@ -134,7 +140,15 @@ fn admit(plugins: &[&dyn Plugin], attributes: &mut Attributes<'_>) -> Result<(),
 pub(crate) async fn validate(attributes: &Attributes<'_>) -> Result<(), Status> {
     let state = attributes.state();
     let plugins = &state.plugins;
-    check(&plugins.before, attributes)?;
+    match &plugins.settings.images {
+        None => check(&plugins.before, attributes)?,
+        Some(images) => {
+            let (first, second) = plugins.before.split_at(plugins.before_images.min(plugins.before.len()));
+            check(first, attributes)?;
+            images.validate(attributes).await?;
+            check(second, attributes)?;
+        }
+    }
     if plugins.validating_webhooks && webhook::may_ask(state, attributes.target) {
         let webhooks = state.webhooks.get(state);
         webhook::validate(attributes, webhooks.validating()).await?;

@@ -26,7 +26,7 @@ impl Plugin for ResourceQuota {
 
     fn validate(&self, attributes: &Attributes<'_>) -> Result<(), Status> {
         let resource = attributes.resource();
-        let limited = &attributes.state().plugins.limited;
+        let limited = &attributes.state().plugins.settings.limited;
         if attributes.target.namespace.is_empty() {
             return Ok(());
         }
@@ -102,7 +102,7 @@ fn check(kind: &Kind, attributes: &Attributes<'_>, quotas: &[Arc<Object>]) -> Re
     let Some(object) = &attributes.object else { return Ok(Vec::new()) };
     let now = attributes.state().clock.now();
     let input = kind.usage(object, now);
-    let limited = &attributes.state().plugins.limited;
+    let limited = &attributes.state().plugins.settings.limited;
     let (limited_names, limited_scopes) = limited_by_default(kind, attributes, limited, object, &input);
 
     let mut interesting: Vec<&Arc<Object>> = Vec::new();

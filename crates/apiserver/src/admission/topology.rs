@@ -1,4 +1,5 @@
-//! PodTopologyLabels: a pod says in which zone and region its node is.
+//! PodTopologyLabels: a pod says in which zone and region its node is. LimitPodHardAntiAffinityTopology: pods keep away from
+//! others by node only, and not by whole zones.
 
 use pilothouse_value::{Status, Value, object};
 
@@ -38,5 +39,32 @@ fn copy(node: &Value, object: &mut Value) {
         if let Some(value) = object::label(node, label) {
             object.set(&["metadata", "labels", label], value);
         }
+    }
+}
+
+/// See the module.
+pub(super) struct LimitPodHardAntiAffinityTopology;
+
+const HOST: &str = "kubernetes.io/hostname";
+
+impl Plugin for LimitPodHardAntiAffinityTopology {
+    fn handles(&self, operation: Operation) -> bool {
+        matches!(operation, Operation::Create | Operation::Update)
+    }
+
+    fn validate(&self, attributes: &Attributes<'_>) -> Result<(), Status> {
+        const TERMS: &[&str] =
+            &["spec", "affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution"];
+        let Some(pod) = attributes.object.as_ref().filter(|_| attributes.is("", "pods")) else {
+            return Ok(());
+        };
+        let keys = pod.items_at(TERMS).iter().map(|term| term.str_at(&["topologyKey"]).unwrap_or_default());
+        for key in keys.filter(|key| *key != HOST) {
+            let why = format!(
+                "affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey {key} but only key {HOST} is allowed"
+            );
+            return Err(Status::forbidden("", "pods", object::name(pod), &why));
+        }
+        Ok(())
     }
 }

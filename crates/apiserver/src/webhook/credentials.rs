@@ -83,7 +83,11 @@ impl Credentials {
     }
 }
 
-fn credential(user: &Value) -> Result<Credential, String> {
+/// Reads a user of a kubeconfig.
+///
+/// # Errors
+/// If a file cannot be read, or what is in it cannot be used.
+pub(super) fn credential(user: &Value) -> Result<Credential, String> {
     let text = |key: &str| user.str_at(&[key]).filter(|text| !text.is_empty());
     let file = |key: &str| match text(key) {
         Some(path) => {

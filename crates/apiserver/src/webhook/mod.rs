@@ -6,6 +6,8 @@
 mod answer;
 mod connection;
 mod credentials;
+mod kept;
+mod remote;
 mod resolve;
 mod trust;
 mod url;
@@ -23,6 +25,8 @@ use crate::state::State;
 
 pub(crate) use credentials::Credentials;
 pub use credentials::CredentialsError;
+pub(crate) use kept::Kept;
+pub(crate) use remote::Remote;
 pub use resolve::ServiceResolver;
 
 /// Places that are kept; as many as upstream keeps clients.
@@ -101,7 +105,7 @@ impl Hook {
         let url = format!("https://{}{target}", self.address.host);
         let mut retries = 0;
         loop {
-            let sent = self.send(state, &target, body.clone());
+            let sent = self.send(Some(state), &target, body.clone());
             let answer = match tokio::time::timeout_at(deadline, sent).await {
                 Ok(Ok(answer)) => answer,
                 Ok(Err(error)) => return Err(error.told(&url)),
@@ -119,7 +123,7 @@ impl Hook {
 
     async fn send(
         &self,
-        state: &State,
+        state: Option<&State>,
         target: &str,
         body: Bytes,
     ) -> Result<answer::Answer, connection::Trouble> {

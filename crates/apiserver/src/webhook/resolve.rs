@@ -30,9 +30,9 @@ where
 /// The sockets that an address stands for, in the order they are to be tried.
 ///
 /// # Errors
-/// If there is no such host or Service.
-pub(super) async fn endpoints(state: &State, address: &Address) -> Result<Vec<SocketAddr>, Trouble> {
-    if let Some((namespace, name)) = &address.service {
+/// If there is no such host or Service. Services are known only to whom has a server.
+pub(super) async fn endpoints(state: Option<&State>, address: &Address) -> Result<Vec<SocketAddr>, Trouble> {
+    if let (Some((namespace, name)), Some(state)) = (&address.service, state) {
         let told = state.service_resolver.read().clone();
         let told = told.and_then(|resolver| resolver.resolve(namespace, name, address.port));
         return match told {
@@ -40,7 +40,7 @@ pub(super) async fn endpoints(state: &State, address: &Address) -> Result<Vec<So
             None => service(state, namespace, name, address.port).map_err(Trouble::Text),
         };
     }
-    let host = address.server_name.as_str();
+    let host = address.dialled.as_ref().unwrap_or(&address.server_name).as_str();
     if let Ok(ip) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(ip, address.port)]);
     }

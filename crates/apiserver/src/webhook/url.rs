@@ -14,6 +14,8 @@ pub(super) struct Address {
     pub(super) host: String,
     /// The name that the server's certificate must be for.
     pub(super) server_name: String,
+    /// The name to connect to, if it is another one.
+    pub(super) dialled: Option<String>,
     /// The port to connect to.
     pub(super) port: u16,
     /// The path, beginning with `/` and without a `/` at its end.
@@ -36,6 +38,7 @@ impl Address {
             return Ok(Address {
                 host: format!("{server_name}:{port}"),
                 server_name,
+                dialled: None,
                 port,
                 path: clean(&text("path")),
                 service: Some((namespace, name)),
@@ -59,6 +62,7 @@ impl Address {
         Ok(Address {
             host: host.to_owned(),
             server_name: name.to_owned(),
+            dialled: None,
             port,
             path: clean(path),
             service: None,

@@ -27,12 +27,17 @@ pub(super) struct Standard {
     pub(super) version: Version,
 }
 
-/// What a namespace asks for. What is to be audited is not told to anybody, as there is no audit log.
-#[derive(Clone, Copy, Debug)]
+/// What a namespace asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Policy {
     pub(super) enforce: Standard,
+    pub(super) audit: Standard,
     pub(super) warn: Standard,
 }
+
+/// Everything is allowed.
+pub(super) const OPEN: Policy = Policy { enforce: NOTHING, audit: NOTHING, warn: NOTHING };
+const NOTHING: Standard = Standard { level: Level::Privileged, version: Version::Latest };
 
 impl fmt::Display for Standard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -48,77 +53,75 @@ impl fmt::Display for Standard {
     }
 }
 
-const PREFIX: &str = "pod-security.kubernetes.io/";
+pub(super) const PREFIX: &str = "pod-security.kubernetes.io/";
 
 impl Policy {
-    /// Reads the labels. What cannot be read counts as the strictest to enforce and as nothing to warn of.
-    pub(super) fn read(labels: Option<&Map>) -> (Policy, Vec<Error>) {
-        let open = Standard { level: Level::Privileged, version: Version::Latest };
-        let mut policy = Policy { enforce: open, warn: open };
+    /// Reads the labels; what they do not say is as in `defaults`. What cannot be read counts as the strictest to enforce
+    /// and as nothing to warn of.
+    pub(super) fn read(labels: Option<&Map>, defaults: Policy) -> (Policy, Vec<Error>) {
+        let mut policy = defaults;
         let mut errors = Vec::new();
         let Some(labels) = labels.filter(|labels| labels.keys().any(|key| key.starts_with(PREFIX))) else {
             return (policy, errors);
         };
         let text = |name: &str| labels.get(&format!("{PREFIX}{name}"))?.as_str();
-        let mut level = |name: &str, otherwise: Level| {
-            let text = text(name)?;
-            Some(
-                read_level(text)
-                    .ok_or_else(|| errors.push(wrong(name, text, LEVELS)))
-                    .map_err(|()| otherwise),
-            )
-        };
-        let enforce = level("enforce", Level::Restricted);
-        let _audit = level("audit", Level::Privileged);
-        let warn = level("warn", Level::Privileged);
-        let mut version = |name: &str| {
-            let text = text(name)?;
-            Some(read_version(text).unwrap_or_else(|| {
-                errors.push(wrong(name, text, VERSIONS));
-                Version::Latest
-            }))
-        };
-        let enforce_version = version("enforce-version");
-        let _audit_version = version("audit-version");
-        let warn_version = version("warn-version");
-        errors.sort_by_key(|error| {
-            let order =
-                ["enforce]", "enforce-version]", "audit]", "audit-version]", "warn]", "warn-version]"];
-            order.iter().position(|end| error.path.as_str().ends_with(end))
-        });
-        if let Some(Ok(level) | Err(level)) = enforce {
-            policy.enforce.level = level;
+        let mut good = [false; 3];
+        let modes = [
+            ("enforce", Level::Restricted, &mut policy.enforce),
+            ("audit", Level::Privileged, &mut policy.audit),
+            ("warn", Level::Privileged, &mut policy.warn),
+        ];
+        for ((name, otherwise, standard), good) in modes.into_iter().zip(&mut good) {
+            if let Some(given) = text(name) {
+                let level = read_level(given);
+                *good = level.is_some();
+                standard.level = level.unwrap_or(otherwise);
+                if level.is_none() {
+                    errors.push(wrong(name, given, LEVELS));
+                }
+            }
+            let name = format!("{name}-version");
+            if let Some(given) = text(&name) {
+                let version = read_version(given);
+                standard.version = version.unwrap_or(Version::Latest);
+                if version.is_none() {
+                    errors.push(wrong(&name, given, VERSIONS));
+                }
+            }
         }
-        if let Some(Ok(level) | Err(level)) = warn {
-            policy.warn.level = level;
-        }
-        policy.enforce.version = enforce_version.unwrap_or(Version::Latest);
-        policy.warn.version = warn_version.unwrap_or(Version::Latest);
         // What is enforced is warned of too: templates are only warned of.
-        if warn.is_none() && matches!(enforce, Some(Ok(level)) if level > policy.warn.level) {
+        if text("warn").is_none() && good[0] && policy.enforce.level > policy.warn.level {
             policy.warn.level = policy.enforce.level;
-            if warn_version.is_none() {
+            if text("warn-version").is_none() {
                 policy.warn.version = policy.enforce.version;
             }
         }
         (policy, errors)
     }
 
+    /// Whether another policy asks for the same.
+    pub(super) fn equals(&self, other: &Policy) -> bool {
+        let same = |one: Standard, other: Standard| {
+            one == other || (one.level == Level::Privileged && other.level == Level::Privileged)
+        };
+        same(self.enforce, other.enforce) && same(self.audit, other.audit) && same(self.warn, other.warn)
+    }
+
     /// Whether there is nothing to check.
     pub(super) fn allows_all(&self) -> bool {
-        self.enforce.level == Level::Privileged && self.warn.level == Level::Privileged
+        [self.enforce, self.audit, self.warn].iter().all(|one| one.level == Level::Privileged)
     }
 }
 
-const LEVELS: &str = "must be one of privileged, baseline, restricted";
-const VERSIONS: &str = "must be \"latest\" or \"v1.x\"";
+pub(super) const LEVELS: &str = "must be one of privileged, baseline, restricted";
+pub(super) const VERSIONS: &str = "must be \"latest\" or \"v1.x\"";
 
 fn wrong(name: &str, text: &str, why: &str) -> Error {
     let path = Path::new("metadata").child("labels").key(&format!("{PREFIX}{name}"));
     Error::invalid(&path, text, why)
 }
 
-fn read_level(text: &str) -> Option<Level> {
+pub(super) fn read_level(text: &str) -> Option<Level> {
     Some(match text {
         "privileged" => Level::Privileged,
         "baseline" => Level::Baseline,
@@ -127,7 +130,7 @@ fn read_level(text: &str) -> Option<Level> {
     })
 }
 
-fn read_version(text: &str) -> Option<Version> {
+pub(super) fn read_version(text: &str) -> Option<Version> {
     if text == "latest" {
         return Some(Version::Latest);
     }
