@@ -4,21 +4,46 @@
 
 use std::sync::Arc;
 
-use pilothouse_value::{Status, Value, json};
+use pilothouse_value::{Status, Value};
 
-use crate::rbac::{Attributes, RuleKind, RuleSource, escalation};
+use crate::audit::Notes;
+use crate::rbac::{self, Attributes, escalation};
 use crate::resource::Resource;
-use crate::state::{Authorization, Context, State};
-use crate::user::{AUTHENTICATED, UNAUTHENTICATED};
+use crate::state::{Context, State};
 
-/// Lets a request pass, or not.
+/// Why a request does not pass.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// Nobody says that they may: 403 that says what.
+    Forbidden(Status),
+    /// It could not be found out.
+    Failed(Arc<str>),
+}
+
+/// Lets a request pass, or not; the audit log is to say why.
 ///
 /// # Errors
-/// 403 that says what the user may not do.
-pub(crate) fn authorize(state: &State, asked: &Attributes<'_>) -> Result<(), Status> {
-    match state.authorization {
-        Authorization::AlwaysAllow => Ok(()),
-        Authorization::Rbac => state.authorizer.require(asked),
+/// If the user may not, or nobody could say.
+pub(crate) async fn authorize(
+    state: &State,
+    asked: &Attributes<'_>,
+    notes: Option<&Notes>,
+) -> Result<(), Refusal> {
+    let decision = state.authorizer.authorize_async(asked).await;
+    if let Some(notes) = notes {
+        let unsure = !decision.allowed && decision.error.is_some();
+        if !unsure {
+            notes.annotate("authorization.k8s.io/decision", if decision.allowed { "allow" } else { "forbid" });
+        }
+        notes.annotate(
+            "authorization.k8s.io/reason",
+            if unsure { "internal error" } else { &decision.reason },
+        );
+    }
+    match decision.error {
+        _ if decision.allowed => Ok(()),
+        Some(error) => Err(Refusal::Failed(error)),
+        None => Err(Refusal::Forbidden(rbac::forbidden(asked, &decision.reason))),
     }
 }
 
@@ -34,36 +59,4 @@ pub(crate) fn may_grant(
 ) -> Result<(), Status> {
     let names = (resource.group.as_str(), resource.plural.as_str());
     escalation::check(&context.state.authorizer, &context.user, names, new, old)
-}
-
-/// The rules of a server that lets everyone do everything: reviews and `kubectl auth can-i` read them too.
-#[derive(Debug)]
-pub(crate) struct AllowAll;
-
-impl RuleSource for AllowAll {
-    fn stamp(&self) -> u64 {
-        0
-    }
-
-    fn documents(&self, kind: RuleKind) -> Vec<Arc<Value>> {
-        let document = match kind {
-            RuleKind::ClusterRole => json!({
-                "metadata": {"name": "everything"},
-                "rules": [
-                    {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
-                    {"nonResourceURLs": ["*"], "verbs": ["*"]},
-                ],
-            }),
-            RuleKind::ClusterRoleBinding => json!({
-                "metadata": {"name": "everyone"},
-                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "everything"},
-                "subjects": [
-                    {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": AUTHENTICATED},
-                    {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": UNAUTHENTICATED},
-                ],
-            }),
-            RuleKind::Role | RuleKind::RoleBinding => return Vec::new(),
-        };
-        vec![Arc::new(document)]
-    }
 }

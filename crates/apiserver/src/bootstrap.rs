@@ -9,7 +9,7 @@ use pilothouse_value::{Status, Value, json, object};
 
 use crate::options::WriteOptions;
 use crate::resource;
-use crate::state::{Authorization, Context, State, Target};
+use crate::state::{Context, State, Target};
 use crate::user::User;
 use crate::verbs::create;
 use crate::{allocate, bootstrap_rbac, components, crd, document};
@@ -42,7 +42,7 @@ pub(crate) fn run(state: &Arc<State>) -> Result<(), Status> {
         ensure(state, "", "v1", "namespaces", "", json!({"metadata": {"name": name}}))?;
     }
     components::begin(state);
-    if state.authorization == Authorization::Rbac {
+    if state.has_roles {
         for entry in bootstrap_rbac::entries(&state.now()) {
             seed(state, RBAC, entry.plural, entry.object);
         }

@@ -89,7 +89,7 @@ impl Client {
         &self.user
     }
 
-    fn begin(
+    async fn begin(
         &self,
         verb: &str,
         gvr: &Gvr,
@@ -99,7 +99,11 @@ impl Client {
     ) -> Result<(Context, Target), Status> {
         let asked = Attributes::of_resource(&self.user, verb, &gvr.group, &gvr.resource);
         let (sub, place) = (subresource.unwrap_or_default(), namespace.unwrap_or_default());
-        authz::authorize(&self.state, &Attributes { subresource: sub, namespace: place, name, ..asked })?;
+        let asked = Attributes { subresource: sub, namespace: place, name, ..asked };
+        authz::authorize(&self.state, &asked, None).await.map_err(|refusal| match refusal {
+            authz::Refusal::Forbidden(status) => status,
+            authz::Refusal::Failed(why) => Status::internal(why),
+        })?;
         let resource = self
             .state
             .registry
@@ -128,7 +132,7 @@ impl Client {
     /// # Errors
     /// 404 if it is not there; 403 if the user may not.
     pub async fn get(&self, gvr: &Gvr, namespace: Option<&str>, name: &str) -> Result<Value, Status> {
-        let (context, target) = self.begin("get", gvr, namespace, name, None)?;
+        let (context, target) = self.begin("get", gvr, namespace, name, None).await?;
         let document = read::get(&context, &target, None).await?;
         Ok(Value::clone(&document.value()))
     }
@@ -144,7 +148,7 @@ impl Client {
         name: &str,
         subresource: &str,
     ) -> Result<Value, Status> {
-        let (context, target) = self.begin("get", gvr, namespace, name, Some(subresource))?;
+        let (context, target) = self.begin("get", gvr, namespace, name, Some(subresource)).await?;
         let document = match subresource {
             "scale" => scale::get(&context, &target).await?,
             _ => read::get(&context, &target, None).await?,
@@ -162,7 +166,7 @@ impl Client {
         namespace: Option<&str>,
         options: &ListOptions,
     ) -> Result<List, Status> {
-        let (context, target) = self.begin("list", gvr, namespace, "", None)?;
+        let (context, target) = self.begin("list", gvr, namespace, "", None).await?;
         let page = list::list(&context, &target, options).await?;
         Ok(List {
             items: page.items.iter().map(crate::document::Document::value).collect(),
@@ -181,7 +185,7 @@ impl Client {
         namespace: Option<&str>,
         options: &WatchOptions,
     ) -> Result<WatchStream, Status> {
-        let (context, target) = self.begin("watch", gvr, namespace, "", None)?;
+        let (context, target) = self.begin("watch", gvr, namespace, "", None).await?;
         let watch = watch::watch(&context, &target, options).await?;
         Ok(WatchStream(Box::pin(watch.stream())))
     }
@@ -191,7 +195,7 @@ impl Client {
     /// # Errors
     /// 409 if the name is taken, 422 if the object breaks rules of its kind.
     pub async fn create(&self, gvr: &Gvr, namespace: Option<&str>, object: Value) -> Result<Value, Status> {
-        let (context, target) = self.begin("create", gvr, namespace, "", None)?;
+        let (context, target) = self.begin("create", gvr, namespace, "", None).await?;
         let options = WriteOptions::default();
         admission::await_account(&self.state, &target).await;
         let document = if target.resource.has_verb("get") {
@@ -214,7 +218,7 @@ impl Client {
         subresource: &str,
         object: Value,
     ) -> Result<Value, Status> {
-        let (context, target) = self.begin("create", gvr, namespace, name, Some(subresource))?;
+        let (context, target) = self.begin("create", gvr, namespace, name, Some(subresource)).await?;
         let document =
             subresources::create(&context, &target, object.into(), &WriteOptions::default()).await?;
         Ok(Value::clone(&document.value()))
@@ -253,7 +257,7 @@ impl Client {
         object: Value,
     ) -> Result<Value, Status> {
         let name = pilothouse_value::object::name(&object).to_owned();
-        let (context, target) = self.begin("update", gvr, namespace, &name, subresource)?;
+        let (context, target) = self.begin("update", gvr, namespace, &name, subresource).await?;
         let options = WriteOptions::default();
         let changed = match subresource {
             Some("scale") => scale::update(&context, &target, object.into(), &options).await?,
@@ -274,7 +278,7 @@ impl Client {
         patch: Patch,
         subresource: Option<&str>,
     ) -> Result<Value, Status> {
-        let (context, target) = self.begin("patch", gvr, namespace, name, subresource)?;
+        let (context, target) = self.begin("patch", gvr, namespace, name, subresource).await?;
         let mut options = WriteOptions::default();
         let (kind, document) = match patch {
             Patch::Merge(document) => (PatchKind::Merge, document),
@@ -305,7 +309,7 @@ impl Client {
         name: &str,
         options: &DeleteOptions,
     ) -> Result<Value, Status> {
-        let (context, target) = self.begin("delete", gvr, namespace, name, None)?;
+        let (context, target) = self.begin("delete", gvr, namespace, name, None).await?;
         let deleted = delete::delete(&context, &target, options).await?;
         Ok(Value::clone(&deleted.document(&target).value()))
     }
@@ -321,7 +325,7 @@ impl Client {
         list_options: &ListOptions,
         options: &DeleteOptions,
     ) -> Result<(), Status> {
-        let (context, target) = self.begin("deletecollection", gvr, namespace, "", None)?;
+        let (context, target) = self.begin("deletecollection", gvr, namespace, "", None).await?;
         delete::delete_collection(&context, &target, list_options, options).await.map(|_| ())
     }
 

@@ -11,6 +11,7 @@ mod audit;
 
 pub mod authenticator;
 mod authn;
+pub mod authorization;
 mod authz;
 mod body;
 mod bootstrap;

@@ -122,7 +122,7 @@ where
     let user_agent = text(request.headers(), header::USER_AGENT).map(str::to_owned);
     let name = info.resource.as_ref().and_then(|path| path.authorized_name(&info.verb, &query));
     let name = name.as_deref().unwrap_or_default();
-    let other = authn::impersonate(&state, &attributes(&user, &info, name), request.headers())?;
+    let other = authn::impersonate(&state, &attributes(&user, &info, name, &query), request.headers())?;
     let mut context = Context::new(state.clone(), other.unwrap_or(user), user_agent);
     let lasts = info.verb == "watch" || info.resource.as_ref().is_some_and(connect::is_connect_path);
     let _place = if queues && !lasts && !context.user.is_in(MASTERS) {
@@ -133,7 +133,12 @@ where
     } else {
         None
     };
-    authz::authorize(&state, &attributes(&context.user, &info, name))?;
+    let asked = attributes(&context.user, &info, name, &query);
+    match authz::authorize(&state, &asked, context.notes.as_deref()).await {
+        Ok(()) => {}
+        Err(authz::Refusal::Forbidden(status)) => return Err(status),
+        Err(authz::Refusal::Failed(why)) => return Ok(render::failed_page(request.uri(), &why)),
+    }
 
     let Some(path) = &info.resource else {
         return paths::serve(&state, &request, &query);
@@ -269,13 +274,22 @@ fn timeout(query: &Query) -> Result<Duration, Status> {
 }
 
 /// What authorization looks at. The name is of one object, or the one that a field selector pins.
-fn attributes<'a>(user: &'a User, info: &'a RequestInfo, name: &'a str) -> Attributes<'a> {
+fn attributes<'a>(
+    user: &'a User,
+    info: &'a RequestInfo,
+    name: &'a str,
+    query: &'a Query,
+) -> Attributes<'a> {
     let verb = info.verb.as_str();
     let Some(path) = &info.resource else {
         return Attributes::of_path(user, verb, &info.path);
     };
+    let selects = matches!(verb, "list" | "watch" | "deletecollection");
+    let selector = |of: &str| if selects { query.get(of).unwrap_or_default() } else { "" };
     Attributes {
         version: &path.version,
+        field_selector: selector("fieldSelector"),
+        label_selector: selector("labelSelector"),
         subresource: path.subresource.as_deref().unwrap_or_default(),
         namespace: path.namespace.as_deref().unwrap_or_default(),
         name,

@@ -2,6 +2,7 @@
 //!
 //! Rules are compiled once for each state of those documents and looked up by subject, so a decision costs a few table
 //! look-ups. Semantics and texts are those of kube-apiserver's RBAC authorizer; `system:masters` pass before any rule.
+//! [`Authorizer`] also asks the other [modes](crate::authorization) that a server has.
 
 pub mod escalation;
 pub mod reviews;
@@ -12,8 +13,10 @@ mod source;
 pub use rules::Rule;
 pub use source::StoreRules;
 
+use crate::authorization::{Asked, Mode, NamedMode, NodeAuthorizer, Opinion, Verdict, WebhookAuthorizer};
 use crate::user::{MASTERS, User};
 use parking_lot::Mutex;
+use pilothouse_store::Store;
 use pilothouse_value::{Status, Value, status::Details};
 use rules::{Grant, Index};
 use std::sync::Arc;
@@ -60,6 +63,10 @@ pub struct Attributes<'a> {
     pub namespace: &'a str,
     /// The path, if this is no resource.
     pub path: &'a str,
+    /// Which of a list are meant, by their fields; empty for all. Roles do not look at it.
+    pub field_selector: &'a str,
+    /// Which of a list are meant, by their labels; empty for all. Roles do not look at it.
+    pub label_selector: &'a str,
     /// Whether a resource is asked for.
     pub is_resource: bool,
 }
@@ -82,6 +89,8 @@ impl<'a> Attributes<'a> {
             name: "",
             namespace: "",
             path: "",
+            field_selector: "",
+            label_selector: "",
             is_resource: true,
         }
     }
@@ -92,15 +101,50 @@ impl<'a> Attributes<'a> {
 pub struct Decision {
     /// Whether they may.
     pub allowed: bool,
+    /// Whether somebody said that they may not, and not only nobody that they may.
+    pub denied: bool,
     /// Why, or what kept a rule from being found. Empty more often than not.
     pub reason: Arc<str>,
+    /// What kept an authorizer from an opinion.
+    pub error: Option<Arc<str>>,
 }
 
-/// Decides over the rules of a source.
+/// Decides over the rules of a source, and asks others too if there are more modes than roles.
 pub struct Authorizer {
     source: Box<dyn RuleSource>,
     compiled: Mutex<Option<(u64, Arc<Index>)>>,
+    chain: Vec<Link>,
     no_reason: Arc<str>,
+}
+
+/// One of those who are asked, in their order.
+struct Link {
+    name: String,
+    judge: Judge,
+}
+
+enum Judge {
+    AllowAll,
+    DenyAll,
+    Rules,
+    Node(NodeAuthorizer),
+    Policies(Arc<crate::authorization::Policies>),
+    Webhook(Arc<WebhookAuthorizer>),
+}
+
+/// How far a question has come.
+enum Step {
+    /// It is decided.
+    Done(Decision),
+    /// The webhook at this place of the chain must be asked.
+    Ask(usize, Asked),
+}
+
+/// What those said who had no opinion.
+#[derive(Default)]
+struct Said {
+    reasons: Vec<String>,
+    errors: Vec<Arc<str>>,
 }
 
 impl std::fmt::Debug for Authorizer {
@@ -112,7 +156,22 @@ impl std::fmt::Debug for Authorizer {
 impl Authorizer {
     /// An authorizer over these documents.
     pub fn new(source: impl RuleSource + 'static) -> Self {
-        Self { source: Box::new(source), compiled: Mutex::new(None), no_reason: Arc::from("") }
+        let chain = vec![Link { name: Mode::Rbac.name().to_owned(), judge: Judge::Rules }];
+        Self { source: Box::new(source), compiled: Mutex::new(None), chain, no_reason: Arc::from("") }
+    }
+
+    /// An authorizer that asks these modes in their order; objects are those of the store.
+    pub(crate) fn of_modes(modes: Vec<NamedMode>, store: &Store) -> Self {
+        let judge = |mode: Mode| match mode {
+            Mode::AlwaysAllow => Judge::AllowAll,
+            Mode::AlwaysDeny => Judge::DenyAll,
+            Mode::Rbac => Judge::Rules,
+            Mode::Node => Judge::Node(NodeAuthorizer::new(store.clone())),
+            Mode::Abac(policies) => Judge::Policies(policies),
+            Mode::Webhook(webhook) => Judge::Webhook(webhook),
+        };
+        let chain = modes.into_iter().map(|named| Link { name: named.name, judge: judge(named.mode) });
+        Self { chain: chain.collect(), ..Self::new(StoreRules::new(store.clone())) }
     }
 
     fn index(&self) -> Arc<Index> {
@@ -129,32 +188,123 @@ impl Authorizer {
         }
     }
 
-    /// Whether the rules allow it. Without a rule the answer is no.
+    /// Whether somebody allows it. Without an opinion the answer is no. A webhook is waited for, which holds up the thread:
+    /// where that can be helped, [`authorize_async`](Self::authorize_async) is for.
     pub fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
-        let allow = |reason| Decision { allowed: true, reason };
-        if attributes.user.is_in(MASTERS) {
-            return allow(self.no_reason.clone());
+        let (mut said, mut from) = (Said::default(), 0);
+        loop {
+            match self.walk(attributes, from, &mut said) {
+                Step::Done(decision) => return decision,
+                Step::Ask(at, asked) => {
+                    let Some(webhook) = self.webhook(at) else { return self.undecided(said) };
+                    if let Some(decision) = self.heard(at, webhook.ask_blocking(asked), &mut said) {
+                        return decision;
+                    }
+                    from = at + 1;
+                }
+            }
         }
+    }
+
+    /// As [`authorize`](Self::authorize), without holding up the thread.
+    pub async fn authorize_async(&self, attributes: &Attributes<'_>) -> Decision {
+        let (mut said, mut from) = (Said::default(), 0);
+        loop {
+            match self.walk(attributes, from, &mut said) {
+                Step::Done(decision) => return decision,
+                Step::Ask(at, asked) => {
+                    let Some(webhook) = self.webhook(at) else { return self.undecided(said) };
+                    if let Some(decision) = self.heard(at, webhook.ask(asked).await, &mut said) {
+                        return decision;
+                    }
+                    from = at + 1;
+                }
+            }
+        }
+    }
+
+    fn webhook(&self, at: usize) -> Option<&WebhookAuthorizer> {
+        match &self.chain.get(at)?.judge {
+            Judge::Webhook(webhook) => Some(webhook),
+            _ => None,
+        }
+    }
+
+    /// Asks the chain from a place on, until it is decided or somebody outside must be asked.
+    fn walk(&self, attributes: &Attributes<'_>, from: usize, said: &mut Said) -> Step {
+        if attributes.user.is_in(MASTERS) {
+            let reason = self.no_reason.clone();
+            return Step::Done(Decision { allowed: true, denied: false, reason, error: None });
+        }
+        for (at, link) in self.chain.iter().enumerate().skip(from) {
+            let verdict = match &link.judge {
+                Judge::AllowAll => Verdict::new(Opinion::Allow, self.no_reason.clone()),
+                Judge::DenyAll => Verdict::new(Opinion::None, "Everything is forbidden."),
+                Judge::Rules => self.by_rules(attributes),
+                Judge::Node(node) => node.authorize(attributes),
+                Judge::Policies(policies) => policies.authorize(attributes),
+                Judge::Webhook(webhook) => match webhook.prepare(attributes) {
+                    Ok(verdict) => verdict,
+                    Err(asked) => return Step::Ask(at, asked),
+                },
+            };
+            if let Some(decision) = self.heard(at, verdict, said) {
+                return Step::Done(decision);
+            }
+        }
+        Step::Done(self.undecided(std::mem::take(said)))
+    }
+
+    /// The decision, if the verdict is one.
+    fn heard(&self, at: usize, verdict: Verdict, said: &mut Said) -> Option<Decision> {
+        let Verdict { opinion, reason, error } = verdict;
+        if opinion != Opinion::None {
+            let allowed = opinion == Opinion::Allow;
+            return Some(Decision { allowed, denied: !allowed, reason, error });
+        }
+        said.errors.extend(error);
+        if !reason.is_empty() {
+            let name = self.chain.get(at).map_or("", |link| &link.name);
+            said.reasons.push(format!("{name}: {reason}"));
+        }
+        None
+    }
+
+    fn undecided(&self, said: Said) -> Decision {
+        let reason = match said.reasons.as_slice() {
+            [] => self.no_reason.clone(),
+            reasons => Arc::from(reasons.join("\n")),
+        };
+        let error = match said.errors.as_slice() {
+            [] => None,
+            [one] => Some(one.clone()),
+            many => Some(Arc::from(format!("[{}]", many.join(", ")))),
+        };
+        Decision { allowed: false, denied: false, reason, error }
+    }
+
+    fn by_rules(&self, attributes: &Attributes<'_>) -> Verdict {
         let index = self.index();
         let namespace = if attributes.is_resource { attributes.namespace } else { "" };
         let mut missing: Vec<&str> = Vec::new();
         for grant in index.grants(attributes.user, namespace) {
             match &grant.rules {
                 Some(rules) if rules.iter().any(|rule| rule.allows(attributes)) => {
-                    return allow(grant.reason.clone());
+                    return Verdict::new(Opinion::Allow, grant.reason.clone());
                 }
                 Some(_) => {}
                 None if missing.contains(&&*grant.reason) => {}
                 None => missing.push(&grant.reason),
             }
         }
-        let reason = match missing.as_slice() {
-            [] => self.no_reason.clone(),
-            // Upstream says first which of its authorizers speaks, and then which part of that.
-            [one] => Arc::from(format!("rbac: RBAC: {one}")),
-            many => Arc::from(format!("rbac: RBAC: [{}]", many.join(", "))),
-        };
-        Decision { allowed: false, reason }
+        Verdict::new(
+            Opinion::None,
+            match missing.as_slice() {
+                [] => self.no_reason.clone(),
+                [one] => Arc::from(format!("RBAC: {one}")),
+                many => Arc::from(format!("RBAC: [{}]", many.join(", "))),
+            },
+        )
     }
 
     /// As [`Authorizer::authorize`], with the answer that a refused client gets.
@@ -164,6 +314,38 @@ impl Authorizer {
     pub fn require(&self, attributes: &Attributes<'_>) -> Result<(), Status> {
         let decision = self.authorize(attributes);
         if decision.allowed { Ok(()) } else { Err(forbidden(attributes, &decision.reason)) }
+    }
+
+    /// What a user may do in a namespace, as far as those who decide can say it in rules: the rules, what kept more of them
+    /// from being found, and whether somebody could not say it at all.
+    pub(crate) fn permissions(&self, user: &User, namespace: &str) -> (Vec<Rule>, Vec<String>, bool) {
+        let (mut rules, mut errors, mut incomplete) = (Vec::new(), Vec::new(), false);
+        for link in &self.chain {
+            match &link.judge {
+                Judge::AllowAll => {
+                    let all = || vec!["*".to_owned()];
+                    rules.push(Rule { verbs: all(), groups: all(), resources: all(), ..Rule::default() });
+                    rules.push(Rule { verbs: all(), urls: all(), ..Rule::default() });
+                }
+                Judge::DenyAll => {}
+                Judge::Rules => {
+                    let (own, missing) = self.rules_for(user, namespace);
+                    rules.extend(own);
+                    errors.extend(missing);
+                }
+                Judge::Node(_) if user.node_name().is_some() => {
+                    errors.push("node authorizer does not support user rule resolution".to_owned());
+                    incomplete = true;
+                }
+                Judge::Node(_) => {}
+                Judge::Policies(policies) => rules.extend(policies.rules_for(user, namespace)),
+                Judge::Webhook(_) => {
+                    errors.push("webhook authorizer does not support user rule resolution".to_owned());
+                    incomplete = true;
+                }
+            }
+        }
+        (rules, errors, incomplete)
     }
 
     /// All rules that apply to a user in a namespace, and what kept more of them from being found.

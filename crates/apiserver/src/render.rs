@@ -246,6 +246,13 @@ pub(crate) fn no_such_page() -> Response<Body> {
     response(404, "text/plain; charset=utf-8", Body::full("404 page not found\n"))
 }
 
+/// What is said of a request that nobody could decide on. Browsers may show the text.
+pub(crate) fn failed_page(uri: &http::Uri, why: &str) -> Response<Body> {
+    let text = format!("Internal Server Error: {:?}: {why}\n", uri.to_string());
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    response(500, "text/plain; charset=utf-8", Body::full(text))
+}
+
 /// An object's metadata alone.
 fn partial(value: &Value, api_version: &str) -> Value {
     let mut partial = Value::object();

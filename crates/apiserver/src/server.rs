@@ -14,7 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::admission::webhook::Configurations;
 use crate::admission::{Chain, PluginError};
 use crate::allocate::Allocations;
-use crate::authz;
+use crate::authorization::{Mode, NamedMode};
 use crate::bootstrap;
 use crate::certs::CertifiedKey;
 use crate::client::Client;
@@ -26,7 +26,7 @@ use crate::in_flight::{self, InFlight};
 use crate::kubelet::Kubelet;
 use crate::listen::{self, ListenError, Listening};
 use crate::pipeline::Origin;
-use crate::rbac::{Authorizer, StoreRules};
+use crate::rbac::Authorizer;
 use crate::registry::Registry;
 use crate::service::LocalService;
 use crate::state::{Authorization, State};
@@ -58,7 +58,7 @@ pub struct Builder {
     store: Option<Store>,
     history: usize,
     clock: Clock,
-    authorization: Authorization,
+    authorization: Vec<NamedMode>,
     service_accounts: bool,
     service_network: (Ipv4Addr, u32),
     keys: Option<PathBuf>,
@@ -107,8 +107,21 @@ impl Builder {
 
     /// Who may do what. Default: RBAC.
     #[must_use]
-    pub fn authorization(mut self, authorization: Authorization) -> Builder {
-        self.authorization = authorization;
+    pub fn authorization(self, authorization: Authorization) -> Builder {
+        let mode = match authorization {
+            Authorization::AlwaysAllow => Mode::AlwaysAllow,
+            Authorization::Rbac => Mode::Rbac,
+        };
+        self.authorization_modes([mode])
+    }
+
+    /// Who may do what: these are asked in their order, until one has an opinion. Default: RBAC alone.
+    #[must_use]
+    pub fn authorization_modes(
+        mut self,
+        modes: impl IntoIterator<Item = impl Into<NamedMode>>,
+    ) -> Builder {
+        self.authorization = modes.into_iter().map(Into::into).collect();
         self
     }
 
@@ -234,10 +247,8 @@ impl Builder {
             anonymous: self.anonymous,
         };
         let identity = Identity::new(given, &store, self.clock)?;
-        let authorizer = match self.authorization {
-            Authorization::AlwaysAllow => Authorizer::new(authz::AllowAll),
-            Authorization::Rbac => Authorizer::new(StoreRules::new(store.clone())),
-        };
+        let has_roles = self.authorization.iter().any(|named| matches!(named.mode, Mode::Rbac));
+        let authorizer = Authorizer::of_modes(self.authorization, &store);
         let state = Arc::new(State {
             store,
             identity,
@@ -248,7 +259,7 @@ impl Builder {
             authorizer,
             clock: self.clock,
             registry: Registry::built_in(),
-            authorization: self.authorization,
+            has_roles,
             service_accounts: AtomicBool::new(self.service_accounts),
             kubelet: RwLock::new(None),
             elsewhere: RwLock::new(None),
@@ -278,7 +289,7 @@ impl Server {
             store: None,
             history: Config::default().history,
             clock: Clock::new(),
-            authorization: Authorization::default(),
+            authorization: vec![Mode::Rbac.into()],
             service_accounts: false,
             service_network: (Ipv4Addr::new(10, 96, 0, 0), 12),
             keys: None,

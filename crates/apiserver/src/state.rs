@@ -44,7 +44,8 @@ pub(crate) struct State {
     pub(crate) store: Store,
     pub(crate) clock: Clock,
     pub(crate) registry: Registry,
-    pub(crate) authorization: Authorization,
+    /// Whether roles and bindings count.
+    pub(crate) has_roles: bool,
     pub(crate) authorizer: Authorizer,
     pub(crate) identity: Identity,
     /// How callers came to act as others lately.

@@ -102,13 +102,13 @@ async fn review(
     let authorizer = &state.authorizer;
     let answer = match (resource.group.as_str(), resource.plural.as_str()) {
         ("authorization.k8s.io", "subjectaccessreviews") => {
-            reviews::subject_access_review(authorizer, value)?
+            reviews::subject_access_review(authorizer, value).await?
         }
         ("authorization.k8s.io", "localsubjectaccessreviews") => {
-            reviews::local_subject_access_review(authorizer, value)?
+            reviews::local_subject_access_review(authorizer, value).await?
         }
         ("authorization.k8s.io", "selfsubjectaccessreviews") => {
-            reviews::self_subject_access_review(authorizer, &context.user, value)?
+            reviews::self_subject_access_review(authorizer, &context.user, value).await?
         }
         ("authorization.k8s.io", "selfsubjectrulesreviews") => {
             reviews::self_subject_rules_review(authorizer, &context.user, &value)?

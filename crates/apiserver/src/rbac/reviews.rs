@@ -14,20 +14,20 @@ const ONE_OF: &str = "exactly one of nonResourceAttributes or resourceAttributes
 ///
 /// # Errors
 /// 422 for a review that asks for nothing, or for nobody.
-pub fn subject_access_review(authorizer: &Authorizer, review: Value) -> Result<Value, Status> {
+pub async fn subject_access_review(authorizer: &Authorizer, review: Value) -> Result<Value, Status> {
     let mut errors: Vec<Error> = check_union(&review).into_iter().chain(check_subject(&review)).collect();
     errors.extend(selectors::check(&review));
     errors.extend(check_metadata(&review, &[]));
     refuse(&errors)?;
     let user = subject(&review);
-    Ok(answer(authorizer, &user, review))
+    Ok(answer(authorizer, &user, review).await)
 }
 
 /// Answers a `LocalSubjectAccessReview`: may the user it names, in this namespace?
 ///
 /// # Errors
 /// 422 as for the other reviews, and if it asks for another namespace or for no resource.
-pub fn local_subject_access_review(authorizer: &Authorizer, review: Value) -> Result<Value, Status> {
+pub async fn local_subject_access_review(authorizer: &Authorizer, review: Value) -> Result<Value, Status> {
     let spec = Path::new("spec");
     let mut errors: Vec<Error> = check_union(&review).into_iter().chain(check_subject(&review)).collect();
     errors.extend(selectors::check(&review));
@@ -46,14 +46,14 @@ pub fn local_subject_access_review(authorizer: &Authorizer, review: Value) -> Re
     }
     refuse(&errors)?;
     let user = subject(&review);
-    Ok(answer(authorizer, &user, review))
+    Ok(answer(authorizer, &user, review).await)
 }
 
 /// Answers a `SelfSubjectAccessReview`: may the caller? (`kubectl auth can-i`)
 ///
 /// # Errors
 /// 422 for a review that asks for nothing.
-pub fn self_subject_access_review(
+pub async fn self_subject_access_review(
     authorizer: &Authorizer,
     user: &User,
     review: Value,
@@ -62,7 +62,7 @@ pub fn self_subject_access_review(
     errors.extend(selectors::check(&review));
     errors.extend(check_metadata(&review, &[]));
     refuse(&errors)?;
-    Ok(answer(authorizer, user, review))
+    Ok(answer(authorizer, user, review).await)
 }
 
 /// Answers a `SelfSubjectRulesReview`: what may the caller in a namespace? (`kubectl auth can-i --list`)
@@ -78,7 +78,7 @@ pub fn self_subject_rules_review(
     if namespace.is_empty() {
         return Err(Status::bad_request("no namespace on request"));
     }
-    let (rules, missing) = authorizer.rules_for(user, namespace);
+    let (rules, missing, incomplete) = authorizer.permissions(user, namespace);
     let (resources, urls): (Vec<&Rule>, Vec<&Rule>) = rules.iter().partition(|rule| rule.urls.is_empty());
     let resources = resources.into_iter().map(|rule| {
         words([
@@ -93,9 +93,11 @@ pub fn self_subject_rules_review(
     status.insert("resourceRules", resources.collect::<Value>());
     status.insert("nonResourceRules", urls.collect::<Value>());
     // Upstream says so only where an authorizer cannot list its rules at all.
-    status.insert("incomplete", false);
+    status.insert("incomplete", incomplete);
     if !missing.is_empty() {
-        status.insert("evaluationError", missing.join(", "));
+        let one = missing.len() == 1 || !incomplete;
+        let text = missing.join(", ");
+        status.insert("evaluationError", if one { text } else { format!("[{text}]") });
     }
     let mut answer = json!({
         "apiVersion": "authorization.k8s.io/v1",
@@ -173,30 +175,41 @@ fn subject(review: &Value) -> User {
     }
 }
 
-fn answer(authorizer: &Authorizer, user: &User, mut review: Value) -> Value {
+async fn answer(authorizer: &Authorizer, user: &User, mut review: Value) -> Value {
     let resource = review.at(&["spec", "resourceAttributes"]).filter(|value| !value.is_null());
     let path = review.at(&["spec", "nonResourceAttributes"]);
     let text = |of: &'static str| resource.or(path).and_then(|asked| asked.str_at(&[of])).unwrap_or_default();
-    let decision = authorizer.authorize(&Attributes {
-        user,
-        verb: text("verb"),
-        group: text("group"),
-        version: text("version"),
-        resource: text("resource"),
-        subresource: text("subresource"),
-        name: text("name"),
-        namespace: text("namespace"),
-        path: text("path"),
-        is_resource: resource.is_some(),
-    });
+    let [fields, labels] =
+        ["fieldSelector", "labelSelector"].map(|kind| selectors::text(&review, kind).unwrap_or_default());
+    let decision = authorizer
+        .authorize_async(&Attributes {
+            user,
+            verb: text("verb"),
+            group: text("group"),
+            version: text("version"),
+            resource: text("resource"),
+            subresource: text("subresource"),
+            name: text("name"),
+            namespace: text("namespace"),
+            path: text("path"),
+            field_selector: &fields,
+            label_selector: &labels,
+            is_resource: resource.is_some(),
+        })
+        .await;
     let mut status = Map::new();
     status.insert("allowed", decision.allowed);
+    if decision.denied {
+        status.insert("denied", true);
+    }
     if !decision.reason.is_empty() {
         status.insert("reason", &*decision.reason);
     }
-    let error = selectors::evaluation_error(&review);
-    if !error.is_empty() {
-        status.insert("evaluationError", error);
+    let unread = selectors::evaluation_error(&review);
+    let errors: Vec<&str> =
+        decision.error.as_deref().into_iter().chain(Some(unread.as_str()).filter(|text| !text.is_empty())).collect();
+    if !errors.is_empty() {
+        status.insert("evaluationError", errors.join("; "));
     }
     review.set(&["status"], Value::Object(status));
     review

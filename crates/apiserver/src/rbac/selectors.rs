@@ -78,6 +78,31 @@ pub(super) fn evaluation_error(review: &Value) -> String {
     texts.collect::<Vec<_>>().join("; ")
 }
 
+/// A selector as a query has it; what cannot be read is left out.
+pub(super) fn text(review: &Value, kind: &str) -> Option<String> {
+    let selector = given(review, kind)?;
+    let raw = selector.str_at(&["rawSelector"]).unwrap_or_default();
+    if !raw.is_empty() {
+        return Some(raw.to_owned());
+    }
+    let of_labels = kind == "labelSelector";
+    let terms = selector.items_at(&["requirements"]).iter().filter_map(|requirement| {
+        let key = requirement.str_at(&["key"])?;
+        let values: Vec<&str> =
+            requirement.items_at(&["values"]).iter().filter_map(Value::as_str).collect();
+        Some(match (requirement.str_at(&["operator"])?, values.as_slice()) {
+            ("In", [one]) => format!("{key}={one}"),
+            ("NotIn", [one]) => format!("{key}!={one}"),
+            ("In", many) if of_labels => format!("{key} in ({})", many.join(",")),
+            ("NotIn", many) if of_labels => format!("{key} notin ({})", many.join(",")),
+            ("Exists", _) if of_labels => key.to_owned(),
+            ("DoesNotExist", _) if of_labels => format!("!{key}"),
+            _ => return None,
+        })
+    });
+    Some(terms.collect::<Vec<_>>().join(","))
+}
+
 /// How much of a selector is understood.
 enum Read {
     Whole,

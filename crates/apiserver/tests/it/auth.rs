@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
 use pilothouse_apiserver::authenticator::read_token_file;
+use pilothouse_apiserver::authorization::{Mode, Policies};
 use pilothouse_apiserver::{LocalService, Server};
 use pilothouse_value::{Value, parse};
 use regex::{Captures, Regex};
@@ -16,7 +18,51 @@ use tower::ServiceExt as _;
 
 /// The users of the recorder: the token is the name.
 const USERS: &str = "recorder,admin,admin,\"system:masters\"\nann,ann,ann-uid,\"dev,ops\"\nbob,bob,bob-uid\n\
-                     carl,carl,carl-uid\ndora,dora,dora-uid,\"dev\"\neve,eve,eve-uid\n";
+                     carl,carl,carl-uid\ndora,dora,dora-uid,\"dev\"\neve,eve,eve-uid\n\
+                     n1,system:node:n1,n1-uid,\"system:nodes\"\nn2,system:node:n2,n2-uid,\"system:nodes\"\n\
+                     nameless,system:node:,x,\"system:nodes\"\nfake,system:node:n1,fake-uid\n";
+
+/// A server with the flags that the real one was started with for a topic.
+fn server(topic: &str) -> Server {
+    let file = |name: &str| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/auth/files");
+        std::fs::read_to_string(folder.join(name)).unwrap()
+    };
+    let policies = || Mode::Abac(Arc::new(Policies::read(&file("abac.jsonl")).unwrap()));
+    let server = Server::builder().tokens(read_token_file(USERS).unwrap());
+    let without_accounts = server.clone().disable_admission_plugins(["ServiceAccount"]);
+    let server = match topic {
+        "accounts" => server.require_service_accounts(true),
+        "exempt" => without_accounts.admission_configuration(file("exempt.json")),
+        "owners" => {
+            without_accounts.enable_admission_plugins(["OwnerReferencesPermissionEnforcement"])
+        }
+        "off" => without_accounts.admission_configuration(file("off.json")).enable_admission_plugins([
+            "NamespaceAutoProvision",
+            "LimitPodHardAntiAffinityTopology",
+            "AlwaysPullImages",
+            "PodNodeSelector",
+            "PodTolerationRestriction",
+            "EventRateLimit",
+            "ExtendedResourceToleration",
+            "DenyServiceExternalIPs",
+            "NamespaceExists",
+        ]),
+        "nodes" => without_accounts
+            .authorization_modes([Mode::Node, Mode::Rbac])
+            .enable_admission_plugins(["NodeRestriction"]),
+        "abac" => without_accounts.authorization_modes([policies()]),
+        "modes" => without_accounts.authorization_modes([
+            Mode::AlwaysDeny,
+            Mode::Node,
+            policies(),
+            Mode::Rbac,
+        ]),
+        "always-deny" => without_accounts.authorization_modes([Mode::AlwaysDeny]),
+        _ => without_accounts,
+    };
+    server.start().unwrap()
+}
 
 /// Puts names in the place of what differs from run to run.
 struct Names {
@@ -78,6 +124,25 @@ fn pick(answer: &Value, path: &str) -> String {
     value.as_str().unwrap().to_owned()
 }
 
+/// What an answer says at these paths.
+fn only(answer: &Value, paths: &Value) -> Value {
+    let mut said = Value::object();
+    for path in paths.as_array().unwrap().iter().map(|path| path.as_str().unwrap()) {
+        let mut found = Some(answer);
+        for part in path.split('.') {
+            let item = part.parse::<usize>().ok();
+            found = found.and_then(|value| match (item, value.as_array()) {
+                (Some(item), Some(items)) => items.get(item),
+                _ => value.get(part),
+            });
+        }
+        if let Some(found) = found.filter(|found| !found.is_null()) {
+            said.set(&[path], found.clone());
+        }
+    }
+    said
+}
+
 fn count(step: &Value, field: &str) -> usize {
     step.i64_at(&[field]).map_or(0, |count| usize::try_from(count).unwrap())
 }
@@ -137,8 +202,7 @@ async fn ask(
 /// Replays a file; gives back how many answers agree, and what the others are.
 async fn replay(file: &Path) -> (usize, Vec<String>) {
     let steps = parse::json(&std::fs::read(file).unwrap()).unwrap().value;
-    let server = Server::builder().tokens(read_token_file(USERS).unwrap());
-    let server = server.disable_admission_plugins(["ServiceAccount"]).start().unwrap();
+    let server = server(&file.file_stem().unwrap().to_string_lossy());
     server.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let service = server.authenticating_service();
     let (mut names, mut found) = (Names::new(), BTreeMap::new());
@@ -152,13 +216,17 @@ async fn replay(file: &Path) -> (usize, Vec<String>) {
         }
         let mut said = Value::object();
         said.set(&["code"], i64::from(code));
-        let shown = step.get("answerHeaders").and_then(Value::as_object);
-        for name in shown.into_iter().flat_map(|map| map.keys()) {
-            let value = headers.get(name).map_or("", |value| value.to_str().unwrap());
-            said.set(&["answerHeaders", name], names.put(value));
+        for name in step.items_at(&["show"]).iter().filter_map(Value::as_str) {
+            let values: Vec<&str> =
+                headers.get_all(name).iter().map(|value| value.to_str().unwrap()).collect();
+            if !values.is_empty() {
+                said.set(&["answerHeaders", name], names.put(&values.join(", ")));
+            }
         }
         match &answer {
             Ok(answer) if headers["content-type"] == "application/json" => {
+                let some = step.get("only").filter(|_| code < 300);
+                let answer = some.map_or_else(|| answer.clone(), |paths| only(answer, paths));
                 let named = names.put(&answer.to_json());
                 let mut answer = parse::json(named.as_bytes()).unwrap().value;
                 // The recorder lists them in this order; a cache has none.
@@ -172,7 +240,7 @@ async fn replay(file: &Path) -> (usize, Vec<String>) {
             _ => said.set(&["text"], names.put(&text)),
         }
         let mut real = step.clone();
-        for key in ["as", "body", "deep", "fill", "headers", "keep", "method", "path", "show"] {
+        for key in ["as", "body", "deep", "fill", "headers", "keep", "method", "only", "path", "show"] {
             real.take(&[key]);
         }
         if said == real {
