@@ -33,7 +33,8 @@ pub(crate) async fn authorize(
     if let Some(notes) = notes {
         let unsure = !decision.allowed && decision.error.is_some();
         if !unsure {
-            notes.annotate("authorization.k8s.io/decision", if decision.allowed { "allow" } else { "forbid" });
+            notes
+                .annotate("authorization.k8s.io/decision", if decision.allowed { "allow" } else { "forbid" });
         }
         notes.annotate(
             "authorization.k8s.io/reason",

@@ -274,12 +274,7 @@ fn timeout(query: &Query) -> Result<Duration, Status> {
 }
 
 /// What authorization looks at. The name is of one object, or the one that a field selector pins.
-fn attributes<'a>(
-    user: &'a User,
-    info: &'a RequestInfo,
-    name: &'a str,
-    query: &'a Query,
-) -> Attributes<'a> {
+fn attributes<'a>(user: &'a User, info: &'a RequestInfo, name: &'a str, query: &'a Query) -> Attributes<'a> {
     let verb = info.verb.as_str();
     let Some(path) = &info.resource else {
         return Attributes::of_path(user, verb, &info.path);

@@ -85,7 +85,9 @@ fn environment<'a>(pod: &'a Value, key: &'a str, whole: &'a str) -> impl Iterato
     containers.flat_map(move |container| {
         let single = container.items_at(&["env"]).iter();
         let single = single.filter_map(move |one| one.str_at(&["valueFrom", key, "name"]));
-        single.chain(container.items_at(&["envFrom"]).iter().filter_map(move |one| one.str_at(&[whole, "name"])))
+        single.chain(
+            container.items_at(&["envFrom"]).iter().filter_map(move |one| one.str_at(&[whole, "name"])),
+        )
     })
 }
 

@@ -117,10 +117,7 @@ impl Builder {
 
     /// Who may do what: these are asked in their order, until one has an opinion. Default: RBAC alone.
     #[must_use]
-    pub fn authorization_modes(
-        mut self,
-        modes: impl IntoIterator<Item = impl Into<NamedMode>>,
-    ) -> Builder {
+    pub fn authorization_modes(mut self, modes: impl IntoIterator<Item = impl Into<NamedMode>>) -> Builder {
         self.authorization = modes.into_iter().map(Into::into).collect();
         self
     }

@@ -52,7 +52,8 @@ impl Plugin for ServiceAccount {
         // A mirror pod stands for something that runs already.
         let outcome = if is_mirror(&pod) { Ok(()) } else { equip(attributes, &mut pod) };
         attributes.object = Some(pod);
-        outcome
+        outcome?;
+        self.validate(attributes)
     }
 
     fn validate(&self, attributes: &Attributes<'_>) -> Result<(), Status> {

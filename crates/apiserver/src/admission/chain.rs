@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::configuration::{ConfigurationError, Settings};
 use super::{
     Plugin, accounts, always, certificates, defaults, events, images, lifecycle, limits, node_restriction,
-    node_selectors, nodes, owners, priority, quota, resize, runtime, security, storage, tolerations, topology,
+    node_selectors, nodes, owners, priority, quota, resize, runtime, security, storage, tolerations,
+    topology,
 };
 
 /// A plugin of the table.

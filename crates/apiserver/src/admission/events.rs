@@ -102,7 +102,7 @@ impl Plugin for EventRateLimit {
             [one] => one.clone(),
             many => format!("[{}]", many.join(", ")),
         };
-        Err(Status::too_many_requests(message, 0))
+        Err(Status::new(429, "TooManyRequests", format!("Too many requests: {message}")))
     }
 }
 

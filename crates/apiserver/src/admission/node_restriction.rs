@@ -4,8 +4,8 @@
 use pilothouse_value::{Status, Value, object};
 
 use super::{Attributes, Operation, Plugin, certificates};
-use crate::{rbac, resource};
 use crate::user::User;
+use crate::{rbac, resource};
 
 mod node;
 mod pods;
@@ -125,7 +125,7 @@ impl Asked<'_, '_> {
             return self.refuse("node requested token with a pod binding without a uid");
         }
         let Some(pod) = self.find("pods", attributes.namespace(), to("name")) else {
-            return Err(Status::not_found("", "pods", to("name")));
+            return Err(Status::not_found("", "pod", to("name")));
         };
         if uid != object::uid(&pod) {
             return self.refuse(&format!(
@@ -152,7 +152,8 @@ impl Asked<'_, '_> {
             return Ok(());
         }
         if !errors.is_empty() {
-            let errors = if let [one] = errors.as_slice() { one.clone() } else { format!("[{}]", errors.join(", ")) };
+            let errors =
+                if let [one] = errors.as_slice() { one.clone() } else { format!("[{}]", errors.join(", ")) };
             return self.refuse(&format!("error validating audience {audience:?}: {errors}"));
         }
         if self.may("request-serviceaccounts-token-audience", audience, &self.attributes.name) {

@@ -93,13 +93,13 @@ fn read(selector: &str) -> Result<Labels, Status> {
             return Err(wrong(format!("invalid selector: [{}]", parts.join(" "))));
         };
         let (key, value) = (key.trim(), value.trim());
-        let told = |subject: &str, errors: Vec<String>| {
+        let told = |place: &str, subject: &str, errors: Vec<String>| {
             let quoted = pilothouse_value::field::quote(subject);
-            wrong(format!("<nil>: Invalid value: {quoted}: {}", errors.join("; ")))
+            wrong(format!("{place}: Invalid value: {quoted}: {}", errors.join("; ")))
         };
         match (names::qualified_name(key), names::label_value(value)) {
-            (errors, _) if !errors.is_empty() => return Err(told(key, errors)),
-            (_, errors) if !errors.is_empty() => return Err(told(value, errors)),
+            (errors, _) if !errors.is_empty() => return Err(told("<nil>", key, errors)),
+            (_, errors) if !errors.is_empty() => return Err(told(&format!("[{key}]"), value, errors)),
             _ => labels.insert(key.to_owned(), value.to_owned()),
         };
     }

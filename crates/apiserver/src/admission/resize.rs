@@ -103,18 +103,19 @@ fn needed_features(pod: &Value, old: &Value) -> Vec<&'static str> {
     if pod.at(&["spec", "resources"]) != old.at(&["spec", "resources"]) {
         needed.push("InPlacePodLevelResourcesVerticalScaling");
     }
-    let pairs = |list: &'static str| {
-        old.items_at(&["spec", list]).iter().zip(pod.items_at(&["spec", list]))
-    };
+    let pairs = |list: &'static str| old.items_at(&["spec", list]).iter().zip(pod.items_at(&["spec", list]));
     let before_others = |container: &Value| container.str_at(&["restartPolicy"]) != Some("Always");
-    if pairs("initContainers").any(|(old, new)| before_others(old) && old.get("resources") != new.get("resources"))
+    if pairs("initContainers")
+        .any(|(old, new)| before_others(old) && old.get("resources") != new.get("resources"))
     {
         needed.push("InPlacePodVerticalScalingInitContainers");
     }
     let size = |volume: &Value| volume.at(&["emptyDir", "sizeLimit"]).and_then(resources::quantity);
     if pairs("volumes").any(|(old, new)| {
         let memory = new.str_at(&["emptyDir", "medium"]) == Some("Memory");
-        memory && old.get("name") == new.get("name") && matches!((size(old), size(new)), (Some(old), Some(new)) if old != new)
+        memory
+            && old.get("name") == new.get("name")
+            && matches!((size(old), size(new)), (Some(old), Some(new)) if old != new)
     }) {
         needed.push("InPlacePodVerticalScalingMemoryBackedVolumes");
     }

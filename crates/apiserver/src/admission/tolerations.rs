@@ -136,7 +136,8 @@ fn covers(wide: &Value, narrow: &Value) -> bool {
     }
     let same = |field: &str| text(wide, field) == text(narrow, field);
     let seconds = |toleration: &Value| toleration.i64_at(&["tolerationSeconds"]);
-    if ["key", "operator", "value", "effect"].iter().all(|field| same(field)) && seconds(wide) == seconds(narrow)
+    if ["key", "operator", "value", "effect"].iter().all(|field| same(field))
+        && seconds(wide) == seconds(narrow)
     {
         return true;
     }

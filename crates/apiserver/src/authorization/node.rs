@@ -50,9 +50,9 @@ impl NodeAuthorizer {
     /// An authorizer over the objects of this store.
     pub(crate) fn new(store: Store) -> NodeAuthorizer {
         let entries = bootstrap_rbac::entries("");
-        let role = entries.iter().find(|entry| {
-            entry.plural == "clusterroles" && object::name(&entry.object) == "system:node"
-        });
+        let role = entries
+            .iter()
+            .find(|entry| entry.plural == "clusterroles" && object::name(&entry.object) == "system:node");
         let rules = role.map(|entry| Rule::read_all(&entry.object)).unwrap_or_default();
         NodeAuthorizer { store, rules }
     }
@@ -272,10 +272,7 @@ fn refuse(why: &str) -> Answer {
 /// Whether a list is of what is on the node, and of nothing else.
 fn selects(asked: &Attributes<'_>, node: &str) -> bool {
     let selector = FieldSelector::parse(asked.field_selector).unwrap_or_default();
-    selector
-        .requirements
-        .iter()
-        .any(|one| one.field == "spec.nodeName" && !one.negated && one.value == node)
+    selector.requirements.iter().any(|one| one.field == "spec.nodeName" && !one.negated && one.value == node)
 }
 
 fn lease(node: &str, asked: &Attributes<'_>) -> Answer {

@@ -11,11 +11,8 @@ use super::matching::Conditions;
 use super::{Mode, NamedMode, WebhookAuthorizer};
 use crate::duration;
 
-const VERSIONS: [&str; 3] = [
-    "apiserver.config.k8s.io/v1",
-    "apiserver.config.k8s.io/v1beta1",
-    "apiserver.config.k8s.io/v1alpha1",
-];
+const VERSIONS: [&str; 3] =
+    ["apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1"];
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// A configuration that cannot be used.

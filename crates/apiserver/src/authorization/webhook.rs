@@ -112,8 +112,10 @@ impl WebhookAuthorizer {
             return Ok(verdict(&status));
         }
         let Attributes { verb, group, version, resource, subresource, name, namespace, path, .. } = *asked;
-        let long: usize =
-            [verb, group, version, resource, subresource, name, namespace, path].iter().map(|part| part.len()).sum();
+        let long: usize = [verb, group, version, resource, subresource, name, namespace, path]
+            .iter()
+            .map(|part| part.len())
+            .sum();
         let mut spec = spec;
         if self.version.ends_with("beta1")
             && let Some(groups) = spec.take(&["groups"])

@@ -206,8 +206,12 @@ async fn answer(authorizer: &Authorizer, user: &User, mut review: Value) -> Valu
         status.insert("reason", &*decision.reason);
     }
     let unread = selectors::evaluation_error(&review);
-    let errors: Vec<&str> =
-        decision.error.as_deref().into_iter().chain(Some(unread.as_str()).filter(|text| !text.is_empty())).collect();
+    let errors: Vec<&str> = decision
+        .error
+        .as_deref()
+        .into_iter()
+        .chain(Some(unread.as_str()).filter(|text| !text.is_empty()))
+        .collect();
     if !errors.is_empty() {
         status.insert("evaluationError", errors.join("; "));
     }

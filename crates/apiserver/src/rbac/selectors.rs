@@ -88,8 +88,7 @@ pub(super) fn text(review: &Value, kind: &str) -> Option<String> {
     let of_labels = kind == "labelSelector";
     let terms = selector.items_at(&["requirements"]).iter().filter_map(|requirement| {
         let key = requirement.str_at(&["key"])?;
-        let values: Vec<&str> =
-            requirement.items_at(&["values"]).iter().filter_map(Value::as_str).collect();
+        let values: Vec<&str> = requirement.items_at(&["values"]).iter().filter_map(Value::as_str).collect();
         Some(match (requirement.str_at(&["operator"])?, values.as_slice()) {
             ("In", [one]) => format!("{key}={one}"),
             ("NotIn", [one]) => format!("{key}!={one}"),

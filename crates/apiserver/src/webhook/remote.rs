@@ -55,9 +55,8 @@ impl Remote {
             found.and_then(|one| one.get(part)).cloned()
         };
         let current = kubeconfig.str_at(&["current-context"]).unwrap_or_default();
-        let context = named("contexts", current, "context").ok_or_else(|| {
-            "invalid configuration: no context has the name of current-context".to_owned()
-        })?;
+        let context = named("contexts", current, "context")
+            .ok_or_else(|| "invalid configuration: no context has the name of current-context".to_owned())?;
         let of = |field: &str| context.str_at(&[field]).unwrap_or_default();
         let cluster = named("clusters", of("cluster"), "cluster")
             .ok_or_else(|| format!("invalid configuration: there is no cluster {:?}", of("cluster")))?;
@@ -111,7 +110,8 @@ impl Remote {
     /// # Errors
     /// If there is no answer in time, or one that is no success, in the words of Go.
     pub(crate) async fn post(&self, body: Bytes) -> Result<Bytes, String> {
-        let target = format!("{}?timeout={}", self.hook.address.path, super::go_seconds(self.timeout.as_secs()));
+        let target =
+            format!("{}?timeout={}", self.hook.address.path, super::go_seconds(self.timeout.as_secs()));
         let url = format!("https://{}{target}", self.hook.address.host);
         let mut wait = self.backoff;
         for step in 1..=STEPS {

@@ -34,9 +34,7 @@ fn server(topic: &str) -> Server {
     let server = match topic {
         "accounts" => server.require_service_accounts(true),
         "exempt" => without_accounts.admission_configuration(file("exempt.json")),
-        "owners" => {
-            without_accounts.enable_admission_plugins(["OwnerReferencesPermissionEnforcement"])
-        }
+        "owners" => without_accounts.enable_admission_plugins(["OwnerReferencesPermissionEnforcement"]),
         "off" => without_accounts.admission_configuration(file("off.json")).enable_admission_plugins([
             "NamespaceAutoProvision",
             "LimitPodHardAntiAffinityTopology",
@@ -52,12 +50,9 @@ fn server(topic: &str) -> Server {
             .authorization_modes([Mode::Node, Mode::Rbac])
             .enable_admission_plugins(["NodeRestriction"]),
         "abac" => without_accounts.authorization_modes([policies()]),
-        "modes" => without_accounts.authorization_modes([
-            Mode::AlwaysDeny,
-            Mode::Node,
-            policies(),
-            Mode::Rbac,
-        ]),
+        "modes" => {
+            without_accounts.authorization_modes([Mode::AlwaysDeny, Mode::Node, policies(), Mode::Rbac])
+        }
         "always-deny" => without_accounts.authorization_modes([Mode::AlwaysDeny]),
         _ => without_accounts,
     };

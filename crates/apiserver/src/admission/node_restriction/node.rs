@@ -29,7 +29,8 @@ pub(super) fn check(asked: &Asked<'_, '_>) -> Result<(), Status> {
         return asked.refuse(&format!("node {node:?} is not allowed to modify node {name:?}"));
     }
     let (new, old) = (asked.new(), asked.old());
-    let config = |node: &Value| node.at(&["spec", "configSource"]).filter(|source| !source.is_null()).cloned();
+    let config =
+        |node: &Value| node.at(&["spec", "configSource"]).filter(|source| !source.is_null()).cloned();
     match asked.attributes.operation {
         Operation::Create => {
             if config(new).is_some() {
@@ -76,12 +77,12 @@ fn forbidden_labels(new: &Value, old: &Value) -> String {
 
 fn is_forbidden(label: &str) -> bool {
     let domain = label.split_once('/').map_or("", |(domain, _)| domain);
-    let within = |wide: &str| domain == wide || domain.strip_suffix(wide).is_some_and(|rest| rest.ends_with('.'));
+    let within =
+        |wide: &str| domain == wide || domain.strip_suffix(wide).is_some_and(|rest| rest.ends_with('.'));
     if within("node-restriction.kubernetes.io") {
         return true;
     }
-    let kubelets = KUBELET_LABELS.contains(&label)
-        || within("kubelet.kubernetes.io")
-        || within("node.kubernetes.io");
+    let kubelets =
+        KUBELET_LABELS.contains(&label) || within("kubelet.kubernetes.io") || within("node.kubernetes.io");
     (within("kubernetes.io") || within("k8s.io")) && !kubelets
 }

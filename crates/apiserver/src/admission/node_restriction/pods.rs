@@ -47,8 +47,7 @@ fn mirror(asked: &Asked<'_, '_>) -> Result<(), Status> {
         ));
     }
     if runs_on(pod) != node {
-        return asked
-            .refuse(&format!("node {node:?} can only create pods with spec.nodeName set to itself"));
+        return asked.refuse(&format!("node {node:?} can only create pods with spec.nodeName set to itself"));
     }
     let itself = format!("node {node:?} can only create pods with an owner reference set to itself");
     let owner = match object::owner_references(pod) {
@@ -217,11 +216,14 @@ pub(super) fn check_certificate(asked: &Asked<'_, '_>) -> Result<(), Status> {
         ));
     }
     let signer = of("signerName");
-    let mounts = pod.items_at(&["spec", "volumes"]).iter().flat_map(|one| one.items_at(&["projected", "sources"]));
+    let mounts =
+        pod.items_at(&["spec", "volumes"]).iter().flat_map(|one| one.items_at(&["projected", "sources"]));
     let mut signers = mounts.filter_map(|source| source.str_at(&["podCertificate", "signerName"]));
     let verb = "request-serviceaccounts-podcertificate-signer";
     if signers.any(|own| own == signer) || asked.may(verb, &signer.replace('/', ":"), account) {
         return Ok(());
     }
-    asked.refuse(&format!("pod {full:?} does not mount a podCertificate projected volume for signer {signer:?}"))
+    asked.refuse(&format!(
+        "pod {full:?} does not mount a podCertificate projected volume for signer {signer:?}"
+    ))
 }

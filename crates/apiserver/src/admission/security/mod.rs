@@ -261,8 +261,7 @@ fn evaluate(
         if !violations.is_empty() {
             let why = format!("violates PodSecurity \"{}\": {}", policy.enforce, details(&violations));
             let resource = attributes.resource();
-            refusal =
-                Some(Status::forbidden(&resource.group, &resource.plural, &attributes.name, &why));
+            refusal = Some(Status::forbidden(&resource.group, &resource.plural, &attributes.name, &why));
         }
         seen.push((policy.enforce, violations));
     }

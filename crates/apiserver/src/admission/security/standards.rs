@@ -49,10 +49,7 @@ impl Standards {
         match errors.as_slice() {
             [] => Ok(standards),
             [one] => Err(one.to_string()),
-            many => Err(format!(
-                "[{}]",
-                many.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-            )),
+            many => Err(format!("[{}]", many.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))),
         }
     }
 }
