@@ -4,15 +4,14 @@
 use std::sync::Arc;
 
 use futures::FutureExt as _;
-use pilothouse_store::Change;
-use pilothouse_value::{Status, Value, json, object};
+use pilothouse_schema::builtin;
+use pilothouse_value::{Status, Value, json};
 
 use crate::options::WriteOptions;
-use crate::resource;
 use crate::state::{Context, State, Target};
 use crate::user::User;
 use crate::verbs::create;
-use crate::{allocate, bootstrap_rbac, components, crd, document};
+use crate::{allocate, bootstrap_rbac, components, crd, seeds};
 
 /// Namespaces that every cluster has.
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
@@ -29,7 +28,6 @@ const PRIORITY_CLASSES: [(&str, i64, &str); 2] = [
         "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
     ),
 ];
-const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// Makes what is missing.
 ///
@@ -42,33 +40,10 @@ pub(crate) fn run(state: &Arc<State>) -> Result<(), Status> {
         ensure(state, "", "v1", "namespaces", "", json!({"metadata": {"name": name}}))?;
     }
     components::begin(state);
-    if state.has_roles {
-        for entry in bootstrap_rbac::entries(&state.now()) {
-            seed(state, RBAC, entry.plural, entry.object);
-        }
-    }
-    for (name, priority, description) in PRIORITY_CLASSES {
-        let class = json!({
-            "apiVersion": "scheduling.k8s.io/v1",
-            "kind": "PriorityClass",
-            "metadata": {"name": name, "generation": 1},
-            "value": priority,
-            "description": description,
-            "preemptionPolicy": "PreemptLowerPriority",
-        });
-        seed(state, "scheduling.k8s.io", "priorityclasses", class);
-    }
-    let mut seen: Vec<(&str, &str)> = Vec::new();
-    for resource in pilothouse_schema::builtin::resources() {
-        if !seen.contains(&(resource.group, resource.version)) {
-            seen.push((resource.group, resource.version));
-            seed(
-                state,
-                API_REGISTRATION,
-                "apiservices",
-                api_service(state, resource.group, resource.version, true),
-            );
-        }
+    let now = state.now();
+    let policy = state.has_roles.then_some(&*seeds::POLICY);
+    for seed in policy.into_iter().flatten().chain(&*seeds::CLUSTER) {
+        seed.write(state, &now);
     }
     let address = state.allocations.lock().first().to_string();
     let service = json!({
@@ -89,8 +64,33 @@ pub(crate) fn run(state: &Arc<State>) -> Result<(), Status> {
 /// The group of API services.
 pub(crate) const API_REGISTRATION: &str = "apiregistration.k8s.io";
 
-/// The API service that says that this server serves a version of a group itself.
-pub(crate) fn api_service(state: &State, group: &str, version: &str, built_in: bool) -> Value {
+/// The priority classes that every cluster has.
+pub(crate) fn priority_classes() -> impl Iterator<Item = Value> {
+    PRIORITY_CLASSES.iter().map(|(name, priority, description)| {
+        json!({
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": name, "generation": 1},
+            "value": priority,
+            "description": description,
+            "preemptionPolicy": "PreemptLowerPriority",
+        })
+    })
+}
+
+/// The API services of all versions that are built in.
+pub(crate) fn built_in_api_services() -> impl Iterator<Item = Value> {
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    builtin::resources().iter().filter_map(move |resource| {
+        let version = (resource.group, resource.version);
+        let is_new = !seen.contains(&version);
+        seen.extend(is_new.then_some(version));
+        is_new.then(|| api_service(resource.group, resource.version, true))
+    })
+}
+
+/// The API service that says that this server serves a version of a group itself, since [`seeds::NOW`].
+pub(crate) fn api_service(group: &str, version: &str, built_in: bool) -> Value {
     let (group_priority, version_priority) = match (group, version) {
         _ if !built_in => (1000, 100),
         ("", _) => (18000, 1),
@@ -104,7 +104,7 @@ pub(crate) fn api_service(state: &State, group: &str, version: &str, built_in: b
         ("certificates.k8s.io", _) => (17300, 15),
         ("networking.k8s.io", _) => (17200, 15),
         ("policy", _) => (17100, 15),
-        (RBAC, _) => (17000, 15),
+        (bootstrap_rbac::GROUP, _) => (17000, 15),
         ("storage.k8s.io", _) => (16800, 15),
         ("admissionregistration.k8s.io" | crd::GROUP, _) => (16700, 15),
         ("scheduling.k8s.io", _) => (16600, 15),
@@ -129,28 +129,13 @@ pub(crate) fn api_service(state: &State, group: &str, version: &str, built_in: b
         },
         "status": {"conditions": [{
             "type": "Available", "status": "True", "reason": "Local",
-            "message": "Local APIServices are always available", "lastTransitionTime": state.now(),
+            "message": "Local APIServices are always available", "lastTransitionTime": seeds::NOW,
         }]},
     });
     if !group.is_empty() {
         service.set(&["spec", "group"], group);
     }
     service
-}
-
-/// Writes an object of the cluster that is known to be good, unless it is there.
-pub(crate) fn seed(state: &State, group: &str, plural: &str, mut value: Value) {
-    let name = object::name(&value).to_owned();
-    let namespace = object::namespace(&value).unwrap_or_default().to_owned();
-    value.set(&["metadata", "uid"], uuid::Uuid::new_v4().to_string());
-    value.set(&["metadata", "creationTimestamp"], state.now());
-    let mut build = |revision: u64| {
-        value.set(&["metadata", "resourceVersion"], revision.to_string());
-        document::encode(&value)
-    };
-    // What is there already stays as it is; a durable copy that refuses shows at the next write that matters.
-    let _kept =
-        state.store.commit(&resource::key(group, plural), &namespace, &name, None, Change::Put(&mut build));
 }
 
 /// Creates an object unless it is there, as the server itself.

@@ -1,15 +1,13 @@
 //! The roles and bindings that a cluster starts with: all that kube-apiserver 1.37.2 makes.
 //!
 //! They are a table, `bootstrap_rbac/policy.txt`, which is made from a recording of the real server and turned into
-//! documents once for all servers of a process: that is some hundred small objects. Aggregated roles are stored without rules, as
+//! documents, some hundred small ones, which `seeds` encodes once for all servers of a process. Aggregated roles are stored without rules, as
 //! upstream stores them; the rules are the aggregation controller's. Until it has written them the authorizer puts
 //! them together itself.
 
-use std::sync::LazyLock;
-
 use pilothouse_value::{Map, Value, json};
 
-const GROUP: &str = "rbac.authorization.k8s.io";
+pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 const TABLE: &str = include_str!("bootstrap_rbac/policy.txt");
 
 /// A role or binding of the table, without what the server fills in.
@@ -23,18 +21,10 @@ pub struct Entry {
 
 /// All roles and bindings of a new cluster. Times in the bookkeeping of fields are `now`.
 pub fn entries(now: &str) -> Vec<Entry> {
-    static READ: LazyLock<Vec<Entry>> = LazyLock::new(read);
-    let mut entries = READ.clone();
+    let mut entries = read();
     for entry in &mut entries {
-        for manager in entry
-            .object
-            .at_mut(&["metadata", "managedFields"])
-            .and_then(Value::as_array_mut)
-            .into_iter()
-            .flatten()
-        {
-            manager.set(&["time"], now);
-        }
+        let managers = entry.object.at_mut(&["metadata", "managedFields"]).and_then(Value::as_array_mut);
+        managers.into_iter().flatten().for_each(|manager| manager.set(&["time"], now));
     }
     entries
 }

@@ -54,6 +54,7 @@ mod render;
 mod request;
 mod resource;
 mod resources;
+mod seeds;
 mod select;
 mod server;
 mod service;

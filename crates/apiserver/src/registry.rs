@@ -1,7 +1,7 @@
 //! Everything that is served, by group, version and plural name. Requests read it without a lock.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -35,15 +35,16 @@ pub(crate) struct Table {
 impl Registry {
     /// A registry of the built-in resources.
     pub(crate) fn built_in() -> Registry {
-        let mut table = Table::default();
-        for resource in builtin::resources() {
-            let resource = Resource::built_in(resource);
-            table
-                .resources
-                .insert(path(&resource.group, &resource.version, &resource.plural), Arc::new(resource));
-        }
+        /// All servers of a process begin with the same.
+        static BUILT_IN: LazyLock<Arc<Table>> = LazyLock::new(|| {
+            let resources = builtin::resources().iter().map(|table| {
+                let resource = Resource::built_in(table);
+                (path(&resource.group, &resource.version, &resource.plural), Arc::new(resource))
+            });
+            Arc::new(Table { resources: resources.collect(), ..Table::default() })
+        });
         Registry {
-            current: ArcSwap::from_pointee(table),
+            current: ArcSwap::new(BUILT_IN.clone()),
             writer: Mutex::new(()),
             changed: watch::Sender::new(0),
         }

@@ -15,6 +15,7 @@ use crate::crd::{self, CLEANUP, cleanup};
 use crate::document;
 use crate::ownership;
 use crate::resource::{self, Resource};
+use crate::seeds::Seed;
 use crate::state::{Context, State, Target};
 use crate::verbs;
 
@@ -206,8 +207,8 @@ fn announce(state: &State, group: &str) {
     for resource in table.iter().filter(|resource| resource.group == group) {
         let name = format!("{}.{group}", resource.version);
         if !names.contains(&name) && state.store.get(&key, "", &name).is_none() {
-            let service = bootstrap::api_service(state, group, &resource.version, resource.is_built_in());
-            bootstrap::seed(state, bootstrap::API_REGISTRATION, "apiservices", service);
+            let service = bootstrap::api_service(group, &resource.version, resource.is_built_in());
+            Seed::of(bootstrap::API_REGISTRATION, "apiservices", service).write(state, &state.now());
         }
         names.push(name);
     }

@@ -161,8 +161,9 @@ impl TypeDef {
 struct Entry {
     name: &'static str,
     line: &'static str,
-    def: OnceLock<TypeDef>,
-    node: OnceLock<Schema>,
+    // Most types are never asked for: what is not there takes a word.
+    def: OnceLock<Box<TypeDef>>,
+    node: OnceLock<Box<Schema>>,
 }
 
 static TABLE: LazyLock<Vec<Entry>> = LazyLock::new(|| {
@@ -204,12 +205,12 @@ impl TypeId {
     /// The type, parsed on first use.
     pub(crate) fn def(self) -> &'static TypeDef {
         let entry = self.entry();
-        entry.def.get_or_init(|| parse(entry.name, entry.line))
+        entry.def.get_or_init(|| Box::new(parse(entry.name, entry.line)))
     }
 
     /// The schema node of the type, made on first use.
     pub(crate) fn node(self, make: impl FnOnce(&'static TypeDef) -> Schema) -> &'static Schema {
-        self.entry().node.get_or_init(|| make(self.def()))
+        self.entry().node.get_or_init(|| Box::new(make(self.def())))
     }
 }
 
