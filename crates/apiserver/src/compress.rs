@@ -26,7 +26,7 @@ pub(crate) fn compress(mut response: Response<Body>) -> Response<Body> {
     let Some(bytes) = response.body().whole().filter(|bytes| bytes.len() > THRESHOLD) else {
         return response;
     };
-    if !response.status().is_success() {
+    if !response.status().is_success() || response.headers().contains_key(header::CONTENT_ENCODING) {
         return response;
     }
     // The fastest level, as upstream: most of what there is to gain.

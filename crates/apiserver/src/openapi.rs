@@ -1,109 +1,387 @@
-//! `/openapi/v3`: what every kind looks like, one document for each group and version, built when it is first asked for.
+//! `/openapi/v2` and `/openapi/v3`: what every kind looks like. A document is built when it is first asked for, and kept until
+//! a definition that it has changes. Source of the headers: kube-openapi `pkg/handler`, `pkg/handler3`, and the aggregator.
 
-use http::{HeaderValue, Response, header};
-use pilothouse_schema::openapi::{self, CustomResource};
-use pilothouse_value::{GroupVersion, Status, Value};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, header};
+use parking_lot::Mutex;
+use pilothouse_schema::openapi::{self, CustomResource, Document};
+use pilothouse_value::Value;
+use sha2::{Digest as _, Sha512};
 
 use crate::body::Body;
+use crate::compress;
+use crate::negotiate::{self, MediaType};
 use crate::registry::Table;
 use crate::render;
 use crate::request::Query;
 
-/// Serves the index, or the document of a group and version; `parts` are the segments after `/openapi/v3`.
-///
-/// # Errors
-/// 404 for what is not served; 406 if only protobuf is accepted.
-pub(crate) fn serve(
+const JSON: &str = "application/json";
+const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// The two versions of OpenAPI, as their media types spell them.
+#[derive(Clone, Copy)]
+struct Version {
+    /// The media type of the protobuf form.
+    protobuf: &'static str,
+    /// Its subtype, and the older spelling that is still accepted.
+    subtypes: [&'static str; 2],
+}
+
+const V2: Version = Version {
+    protobuf: "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+    subtypes: [
+        "com.github.proto-openapi.spec.v2.v1.0+protobuf",
+        "com.github.proto-openapi.spec.v2@v1.0+protobuf",
+    ],
+};
+const V3: Version = Version {
+    protobuf: "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
+    subtypes: [
+        "com.github.proto-openapi.spec.v3.v1.0+protobuf",
+        "com.github.proto-openapi.spec.v3@v1.0+protobuf",
+    ],
+};
+
+/// A form of a document.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    Json,
+    Protobuf,
+}
+
+/// What a state of the registry is told as, as far as it was asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Cache {
+    /// The documents of group versions with custom resources, by their paths.
+    custom: Mutex<BTreeMap<String, Arc<Kept>>>,
+    swagger: OnceLock<Arc<Kept>>,
+}
+
+impl Clone for Cache {
+    /// The Swagger document is about everything, so the next state starts without.
+    fn clone(&self) -> Self {
+        Self { custom: Mutex::new(self.custom.lock().clone()), swagger: OnceLock::new() }
+    }
+}
+
+impl Cache {
+    /// Forgets the documents of the group versions of these resources, which are told as `GROUP/VERSION/PLURAL`.
+    pub(crate) fn forget<'p>(&self, resources: impl IntoIterator<Item = &'p String>) {
+        let mut custom = self.custom.lock();
+        for resource in resources {
+            if let Some((group_version, _)) = resource.rsplit_once('/') {
+                custom.remove(&format!("apis/{group_version}"));
+            }
+        }
+    }
+}
+
+/// A document with its hash, and what was made of it.
+#[derive(Debug)]
+struct Kept {
+    hash: String,
+    since: SystemTime,
+    document: OnceLock<Document>,
+    /// The compressed forms, JSON first.
+    small: [OnceLock<Bytes>; 2],
+}
+
+impl Kept {
+    fn new(hash: String, document: OnceLock<Document>) -> Arc<Kept> {
+        Arc::new(Kept { hash, since: SystemTime::now(), document, small: Default::default() })
+    }
+}
+
+/// The bytes of a document that is kept.
+struct Held(Arc<Kept>, Form);
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        self.0.document.get().map_or(&[], |document| bytes_of(document, self.1))
+    }
+}
+
+fn bytes_of(document: &Document, form: Form) -> &[u8] {
+    match form {
+        Form::Json => document.json().as_bytes(),
+        Form::Protobuf => document.protobuf(),
+    }
+}
+
+/// Whether a path is served here, by every method.
+pub(crate) fn is_openapi(path: &str) -> bool {
+    path == "/openapi/v2" || path == "/openapi/v3" || path.starts_with("/openapi/v3/")
+}
+
+/// Serves such a path.
+pub(crate) fn serve<B>(table: &Table, request: &Request<B>, query: &Query) -> Response<Body> {
+    let path = request.uri().path();
+    match path.strip_prefix("/openapi/v3") {
+        None => serve_v2(table, request.method(), request.headers()),
+        Some("") => index(table, request.headers()),
+        Some(rest) => {
+            serve_v3(table, rest.trim_start_matches('/'), request.headers(), query, rest.ends_with('/'))
+        }
+    }
+}
+
+fn serve_v2(table: &Table, method: &Method, headers: &HeaderMap) -> Response<Body> {
+    let mut response = match negotiated(&clauses(headers), V2) {
+        None => bare(406),
+        Some(form) => {
+            let kept = swagger(table);
+            let mut response = bare(200);
+            let is_known = describe(&mut response, headers, form, V2, &kept.hash, kept.since);
+            if !is_known && compress::wanted(headers) && *method != Method::HEAD {
+                *response.body_mut() = Body::full(compressed(&kept, form));
+                response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            } else if !is_known {
+                *response.body_mut() = Body::full(Bytes::from_owner(Held(kept, form)));
+            }
+            response
+        }
+    };
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept-Encoding, Accept"));
+    response
+}
+
+fn compressed(kept: &Arc<Kept>, form: Form) -> Bytes {
+    let [json, protobuf] = &kept.small;
+    let small = if form == Form::Json { json } else { protobuf };
+    let make = || {
+        let large = Held(kept.clone(), form);
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        // Writing to a vector cannot fail.
+        let _infallible = encoder.write_all(large.as_ref());
+        encoder.finish().unwrap_or_default().into()
+    };
+    small.get_or_init(make).clone()
+}
+
+/// Where each document is.
+fn index(table: &Table, headers: &HeaderMap) -> Response<Body> {
+    let custom = custom(table);
+    let mut entries: Vec<(&str, &str)> = openapi::builtin_hashes().collect();
+    entries.extend(custom.iter().map(|(path, kept)| (path.as_str(), kept.hash.as_str())));
+    let index = openapi::index(entries);
+    let mut response = bare(200);
+    // The aggregator names no type, and Go finds that it is text.
+    let kind = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    modified(&mut response, SystemTime::now());
+    if if_none_match(headers).any(|tag| tag == "*") {
+        response.headers_mut().remove(header::CONTENT_TYPE);
+        *response.status_mut() = http::StatusCode::NOT_MODIFIED;
+        return response;
+    }
+    *response.body_mut() = Body::full(index);
+    response
+}
+
+fn serve_v3(
     table: &Table,
-    parts: &[&str],
+    path: &str,
+    headers: &HeaderMap,
     query: &Query,
-    accept: Option<&str>,
-    if_none_match: Option<&str>,
-) -> Result<Response<Body>, Status> {
-    let accept = accept.unwrap_or_default();
-    let json = accept.is_empty() || accept.contains("json") || accept.contains("*/*");
-    if !json {
-        return Err(Status::not_acceptable(&["application/json"]));
-    }
-    let group_versions = group_versions(table);
-    if parts.is_empty() {
-        let entries: Vec<(String, String)> =
-            group_versions.iter().map(|gv| (openapi::path(gv), hash(table, gv))).collect();
-        let index = openapi::index(entries.iter().map(|(path, hash)| (path.clone(), hash.as_str())));
-        return Ok(render::response(200, "application/json", Body::full(index)));
-    }
-    let path = parts.join("/");
-    let group_version =
-        group_versions.into_iter().find(|gv| openapi::path(gv) == path).ok_or_else(Status::no_such_path)?;
-    let hash = hash(table, &group_version);
-    let tag = format!("\"{hash}\"");
+    is_folder: bool,
+) -> Response<Body> {
+    let built_in = openapi::builtin_hashes().find(|(own, _)| *own == path);
+    let kept = if built_in.is_none() && !is_folder { custom(table).remove(path) } else { None };
+    let hash = match (built_in, &kept) {
+        (Some((_, hash)), _) if !is_folder => hash,
+        (_, Some(kept)) => kept.hash.as_str(),
+        _ => return bare(404),
+    };
+    let clauses = clauses(headers);
+    let form = negotiated(&clauses, V3);
+    // A header without any clause that can be read is answered with nothing at all.
+    let mut response = bare(if form.is_some() || clauses.is_empty() { 200 } else { 406 });
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
+    let Some(form) = form else { return response };
     let asked = query.filled("hash");
     if asked.is_some_and(|asked| asked != hash) {
-        let mut response = render::response(301, "application/json", Body::full(""));
+        let is_known = describe(&mut response, &HeaderMap::new(), form, V3, hash, SystemTime::UNIX_EPOCH);
+        debug_assert!(!is_known, "nothing was asked");
+        response.headers_mut().remove(header::LAST_MODIFIED);
+        *response.status_mut() = http::StatusCode::MOVED_PERMANENTLY;
         if let Ok(location) = HeaderValue::from_str(&format!("/openapi/v3/{path}?hash={hash}")) {
             response.headers_mut().insert(header::LOCATION, location);
         }
-        return Ok(response);
+        return response;
     }
-    let mut response = if if_none_match == Some(tag.as_str()) {
-        render::response(304, "application/json", Body::full(""))
-    } else {
-        render::response(200, "application/json", document(table, &group_version))
-    };
-    let headers = response.headers_mut();
-    if let Ok(tag) = HeaderValue::from_str(&tag) {
-        headers.insert(header::ETAG, tag);
-    }
-    headers.insert(header::VARY, HeaderValue::from_static("Accept"));
+    let since = kept.as_ref().map_or_else(started, |kept| kept.since);
+    let is_known = describe(&mut response, headers, form, V3, hash, since);
     if asked.is_some() {
+        let headers = response.headers_mut();
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
-    }
-    Ok(response)
-}
-
-/// Serves `/openapi/v2`, which kubectl asks when it meets a kind that no v3 document has.
-pub(crate) fn serve_v2() -> Response<Body> {
-    render::response(200, openapi::V2_MEDIA_TYPE, Body::full(openapi::V2_DOCUMENT))
-}
-
-/// Every group and version that has a document.
-fn group_versions(table: &Table) -> Vec<GroupVersion> {
-    let mut all = openapi::builtin_group_versions().to_vec();
-    for resource in table.iter().filter(|resource| !resource.is_built_in()) {
-        let group_version = GroupVersion::new(&*resource.group, &*resource.version);
-        if !all.contains(&group_version) {
-            all.push(group_version);
+        let expires = httpdate::fmt_http_date(SystemTime::now() + YEAR).replace("GMT", "UTC");
+        if let Ok(expires) = HeaderValue::from_str(&expires) {
+            headers.insert(header::EXPIRES, expires);
         }
     }
-    all
+    if !is_known {
+        *response.body_mut() = match kept {
+            Some(kept) => {
+                kept.document.get_or_init(|| custom_document(table, path));
+                Body::full(Bytes::from_owner(Held(kept, form)))
+            }
+            None => {
+                let document = openapi::builtin_document(path).map(|(document, _)| document);
+                Body::full(Bytes::from_static(document.map_or(&[], |document| bytes_of(document, form))))
+            }
+        };
+    }
+    response
 }
 
-/// The definitions of a group and version, each with the version's own part.
-fn definitions(table: &Table, group_version: &GroupVersion) -> Vec<(std::sync::Arc<Value>, Value)> {
+/// When the built-in documents came to be: when one of them was first asked for.
+fn started() -> SystemTime {
+    static STARTED: OnceLock<SystemTime> = OnceLock::new();
+    *STARTED.get_or_init(SystemTime::now)
+}
+
+/// An answer without a type.
+fn bare(code: u16) -> Response<Body> {
+    let mut response = render::response(code, JSON, Body::full(""));
+    response.headers_mut().remove(header::CONTENT_TYPE);
+    response
+}
+
+fn modified(response: &mut Response<Body>, since: SystemTime) {
+    if let Ok(since) = HeaderValue::from_str(&httpdate::fmt_http_date(since)) {
+        response.headers_mut().insert(header::LAST_MODIFIED, since);
+    }
+}
+
+/// Writes the headers of a document. If the client has it already, the answer becomes one that says so.
+fn describe(
+    response: &mut Response<Body>,
+    asked: &HeaderMap,
+    form: Form,
+    version: Version,
+    hash: &str,
+    since: SystemTime,
+) -> bool {
+    let tag = format!("\"{hash}\"");
+    let text = |name| asked.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let is_known = if asked.contains_key(header::IF_NONE_MATCH) {
+        if_none_match(asked).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
+    } else {
+        let known = text(header::IF_MODIFIED_SINCE).and_then(|date| httpdate::parse_http_date(date).ok());
+        // Headers tell whole seconds.
+        known.is_some_and(|known| since < known + Duration::from_secs(1))
+    };
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    if is_known {
+        *response.status_mut() = http::StatusCode::NOT_MODIFIED;
+        return true;
+    }
+    let kind = if form == Form::Json { JSON } else { version.protobuf };
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    modified(response, since);
+    false
+}
+
+fn if_none_match(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).map(str::trim)
+}
+
+fn clauses(headers: &HeaderMap) -> Vec<MediaType> {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let mut clauses = negotiate::clauses(if accept.is_empty() { "*/*" } else { accept });
+    clauses.retain(|clause| clause.name == "*" || clause.name.contains('/'));
+    clauses
+}
+
+/// The form that the first of the clauses asks for that can be served.
+fn negotiated(clauses: &[MediaType], version: Version) -> Option<Form> {
+    clauses.iter().find_map(|clause| {
+        let (kind, subtype) = clause.name.split_once('/').unwrap_or(("*", "*"));
+        match subtype {
+            _ if !matches!(kind, "application" | "*") => None,
+            "json" | "*" => Some(Form::Json),
+            subtype => version.subtypes.contains(&subtype).then_some(Form::Protobuf),
+        }
+    })
+}
+
+/// The Swagger document of a state; that of a server without custom resources is the same for all.
+fn swagger(table: &Table) -> Arc<Kept> {
+    static BUILT_IN: OnceLock<Arc<Kept>> = OnceLock::new();
+    let make = || {
+        let definitions = definitions(table, None);
+        let document = openapi::swagger(&resources(&definitions));
+        Kept::new(hash(document.json().as_bytes()), OnceLock::from(document))
+    };
+    let has_custom = table.iter().any(|resource| !resource.is_built_in());
+    let place = if has_custom { &table.openapi().swagger } else { &BUILT_IN };
+    place.get_or_init(make).clone()
+}
+
+/// The documents of group versions with custom resources, by their paths; they are built later.
+fn custom(table: &Table) -> BTreeMap<String, Arc<Kept>> {
+    let mut paths: Vec<String> =
+        table.iter().filter(|resource| !resource.is_built_in()).map(|resource| path(resource)).collect();
+    paths.dedup();
+    paths.retain(|path| openapi::builtin_hashes().all(|(own, _)| own != path));
+    let mut kept = table.openapi().custom.lock();
+    let one = |path: String| {
+        let make = || {
+            let definitions = definitions(table, Some(&path));
+            Kept::new(hash(&openapi::custom_identity(&resources(&definitions))), OnceLock::new())
+        };
+        let document = kept.entry(path.clone()).or_insert_with(make).clone();
+        (path, document)
+    };
+    paths.into_iter().map(one).collect()
+}
+
+fn custom_document(table: &Table, path: &str) -> Document {
+    let definitions = definitions(table, Some(path));
+    openapi::custom_document(&resources(&definitions))
+}
+
+fn path(resource: &crate::resource::Resource) -> String {
+    format!("apis/{}/{}", resource.group, resource.version)
+}
+
+/// The definitions of all custom resources, or of one path, each with the name of a version.
+fn definitions(table: &Table, of: Option<&str>) -> Vec<(Arc<Value>, String)> {
     table
         .iter()
-        .filter(|resource| resource.group == group_version.group && resource.version == group_version.version)
-        .filter_map(|resource| resource.custom.as_ref())
-        .map(|custom| (custom.definition(), custom.version()))
+        .filter(|resource| of.is_none_or(|of| path(resource) == of))
+        .filter_map(|resource| Some((resource.custom.as_ref()?.definition(), resource.version.to_string())))
         .collect()
 }
 
-fn hash(table: &Table, group_version: &GroupVersion) -> String {
-    if openapi::builtin_group_versions().contains(group_version) {
-        return openapi::builtin_hash(group_version);
-    }
-    let definitions = definitions(table, group_version);
-    openapi::custom_hash(&resources(&definitions))
+fn resources(definitions: &[(Arc<Value>, String)]) -> Vec<CustomResource<'_>> {
+    definitions
+        .iter()
+        .filter_map(|(definition, name)| {
+            let is_this = |version: &&Value| version.str_at(&["name"]) == Some(name);
+            let version = definition.items_at(&["spec", "versions"]).iter().find(is_this)?;
+            Some(CustomResource { definition, version })
+        })
+        .collect()
 }
 
-fn document(table: &Table, group_version: &GroupVersion) -> Body {
-    if let Some(document) = openapi::builtin_document(group_version) {
-        return Body::full(bytes::Bytes::from_static(document.as_bytes()));
+/// SHA-512 in upper case, as upstream names documents.
+fn hash(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(128);
+    for byte in Sha512::digest(bytes) {
+        // Writing to a string cannot fail.
+        let _infallible = write!(text, "{byte:02X}");
     }
-    let definitions = definitions(table, group_version);
-    Body::full(openapi::custom_document(group_version, &resources(&definitions)))
-}
-
-fn resources(definitions: &[(std::sync::Arc<Value>, Value)]) -> Vec<CustomResource<'_>> {
-    definitions.iter().map(|(definition, version)| CustomResource { definition, version }).collect()
+    text
 }

@@ -26,6 +26,9 @@ pub(crate) fn serve<B>(
     query: &Query,
 ) -> Result<Response<Body>, Status> {
     let path = request.uri().path();
+    if openapi::is_openapi(path) {
+        return Ok(openapi::serve(&state.registry.table(), request, query));
+    }
     let health_page = ["/healthz", "/livez", "/readyz"].iter().any(|page| path.starts_with(page));
     if !matches!(*request.method(), Method::GET | Method::HEAD) && !health_page {
         let message = "the server does not allow this method on the requested resource";
@@ -50,10 +53,6 @@ pub(crate) fn serve<B>(
         ["api"] | ["apis"] | ["api", _] | ["apis", _] | ["apis", _, _] => {
             discovery::serve(state, &parts, accept, header(header::IF_NONE_MATCH), format)
         }
-        ["openapi", "v3", rest @ ..] => {
-            openapi::serve(&state.registry.table(), rest, query, accept, header(header::IF_NONE_MATCH))
-        }
-        ["openapi", "v2"] => Ok(openapi::serve_v2()),
         ["openid", "v1", "jwks"] => Ok(render::value(200, &state.identity.signer.key_set(), format)),
         [".well-known", "openid-configuration"] => {
             let host = request.uri().authority().map(|authority| authority.to_string());
@@ -76,6 +75,7 @@ fn root(state: &State) -> Value {
         "/healthz",
         "/livez",
         "/metrics",
+        "/openapi/v2",
         "/openapi/v3",
         "/openid/v1/jwks",
         "/readyz",

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use crate::crd::Custom;
 use crate::discovery::Told;
+use crate::openapi;
 use crate::resource::Resource;
 
 /// The resources that are served now.
@@ -30,6 +31,8 @@ pub(crate) struct Table {
     definitions: BTreeMap<String, Vec<String>>,
     /// What discovery tells of this state: the core group, and all others.
     told: [OnceLock<Told>; 2],
+    /// What OpenAPI documents tell of this state, as far as they were asked for.
+    openapi: openapi::Cache,
 }
 
 impl Registry {
@@ -69,8 +72,9 @@ impl Registry {
     pub(crate) fn replace(&self, definition: &str, resources: Vec<Resource>) {
         let _writer = self.writer.lock();
         let mut table = Table::clone(&self.current.load());
-        for path in table.definitions.remove(definition).unwrap_or_default() {
-            table.resources.remove(&path);
+        let before = table.definitions.remove(definition).unwrap_or_default();
+        for path in &before {
+            table.resources.remove(path);
         }
         let mut paths = Vec::new();
         for resource in resources {
@@ -82,6 +86,7 @@ impl Registry {
             table.resources.insert(path.clone(), Arc::new(resource));
             paths.push(path);
         }
+        table.openapi.forget(before.iter().chain(&paths));
         if !paths.is_empty() {
             table.definitions.insert(definition.to_owned(), paths);
         }
@@ -98,6 +103,11 @@ impl Table {
     pub(crate) fn told(&self, core: bool, make: impl FnOnce() -> Told) -> &Told {
         let [others, own] = &self.told;
         (if core { own } else { others }).get_or_init(make)
+    }
+
+    /// The OpenAPI documents of this state.
+    pub(crate) fn openapi(&self) -> &openapi::Cache {
+        &self.openapi
     }
 
     /// One resource, if it is served.

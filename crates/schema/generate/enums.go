@@ -11,7 +11,7 @@ import (
 
 // enumeration is what a server says of a field with a fixed set of values, and no published document does.
 type enumeration struct {
-	values, description string
+	values, elements, description string
 }
 
 // enumerations reads them from the source of the server's own schema definitions, by type and field.
@@ -62,16 +62,19 @@ func enumerations(module string) map[string]enumeration {
 							check(err)
 						}
 					case "Enum":
-						var values []string
-						for _, value := range part.Value.(*ast.CompositeLit).Elts {
-							text, err := strconv.Unquote(value.(*ast.BasicLit).Value)
-							check(err)
-							values = append(values, text)
-						}
-						one.values = strings.Join(values, ",")
+						one.values = literals(part.Value)
+					case "Items", "AdditionalProperties":
+						ast.Inspect(part.Value, func(n ast.Node) bool {
+							if inner, ok := n.(*ast.KeyValueExpr); ok {
+								if key, ok := inner.Key.(*ast.Ident); ok && key.Name == "Enum" {
+									one.elements = literals(inner.Value)
+								}
+							}
+							return true
+						})
 					}
 				}
-				if one.values != "" {
+				if one.values != "" || one.elements != "" {
 					found[name+" "+field] = one
 				}
 			}
@@ -79,4 +82,15 @@ func enumerations(module string) map[string]enumeration {
 		})
 	}
 	return found
+}
+
+// literals are the strings of a composite literal, separated by commas, their spaces escaped.
+func literals(list ast.Expr) string {
+	var values []string
+	for _, value := range list.(*ast.CompositeLit).Elts {
+		text, err := strconv.Unquote(value.(*ast.BasicLit).Value)
+		check(err)
+		values = append(values, text)
+	}
+	return strings.ReplaceAll(strings.Join(values, ","), " ", "%20")
 }

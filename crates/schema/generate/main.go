@@ -28,6 +28,7 @@ import (
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
@@ -79,6 +80,7 @@ func main() {
 	g.readOpenAPI(filepath.Join(source, "openapi-spec/v3"))
 
 	scheme := clientscheme.Scheme
+	write(*out, "options.txt", optionVersions(filepath.Join(source, "openapi-spec/swagger.json"), scheme))
 	check(apiextensions.AddToScheme(scheme))
 	check(apiregistration.AddToScheme(scheme))
 	write(*examples, "go_objects.txt", fixtures(scheme))
@@ -97,7 +99,8 @@ func main() {
 			kinds = append(kinds, fmt.Sprintf("%s %s %s", name, kind, strings.TrimPrefix(g.typeName(t), "@")))
 		}
 	}
-	for _, t := range []reflect.Type{reflect.TypeOf(metav1.Status{}), reflect.TypeOf(metav1.PartialObjectMetadataList{}), reflect.TypeOf(apidiscovery.APIGroupDiscoveryList{}), reflect.TypeOf(metav1.LabelSelector{})} {
+	for _, t := range []reflect.Type{reflect.TypeOf(metav1.Status{}), reflect.TypeOf(metav1.PartialObjectMetadataList{}), reflect.TypeOf(apidiscovery.APIGroupDiscoveryList{}), reflect.TypeOf(metav1.LabelSelector{}),
+		reflect.TypeOf(metav1.WatchEvent{}), reflect.TypeOf(version.Info{})} {
 		g.typeName(t)
 	}
 	sort.Strings(kinds)
@@ -114,6 +117,7 @@ func main() {
 	write(*out, "descriptions_core.txt", sortedValues(g.texts, core))
 	write(*out, "descriptions.txt", sortedValues(g.texts, func(n string) bool { return !core(n) }))
 	write(*out, "columns.txt", columns(module))
+	write(*out, "parameters.txt", parameters())
 	write(*out, "resources.txt", resources(filepath.Join(source, "discovery")))
 }
 
@@ -155,7 +159,7 @@ func modelName(t reflect.Type) string {
 
 // short is the model name without the prefix that its first word implies.
 func short(model string) string {
-	for _, prefix := range []string{"io.k8s.api.", "io.k8s.apimachinery.pkg.apis.", "io.k8s.apiextensions-apiserver.pkg.apis.", "io.k8s.kube-aggregator.pkg.apis."} {
+	for _, prefix := range []string{"io.k8s.api.", "io.k8s.apimachinery.pkg.apis.", "io.k8s.apimachinery.pkg.", "io.k8s.apiextensions-apiserver.pkg.apis.", "io.k8s.kube-aggregator.pkg.apis."} {
 		if rest, ok := strings.CutPrefix(model, prefix); ok {
 			return rest
 		}
@@ -266,14 +270,23 @@ func (g *generator) addFields(t reflect.Type, s document, name, outer string, li
 		if m := marks(property); m != "" {
 			words = append(words, m)
 		}
-		if d, ok := property["default"]; ok && !isZero(d) {
+		d, published := property["default"]
+		if published && isZero(d) && (omit || f.Type.Kind() == reflect.Pointer) {
+			words = append(words, "z")
+		}
+		if published && !isZero(d) {
 			data, err := json.Marshal(d)
 			check(err)
 			words = append(words, "d="+strings.ReplaceAll(string(data), " ", "%20"))
 		}
 		description := describe(property)
 		if enum, ok := g.enums[name+" "+tags[0]]; ok {
-			words = append(words, "e="+enum.values)
+			if enum.values != "" {
+				words = append(words, "e="+enum.values)
+			}
+			if enum.elements != "" {
+				words = append(words, "ee="+enum.elements)
+			}
 			description = describe(document{"description": enum.description})
 		}
 		*line = append(*line, strings.Join(words, " "))
@@ -325,6 +338,17 @@ func marks(s document) string {
 	add("mt", "x-kubernetes-map-type")
 	add("pk", "x-kubernetes-patch-merge-key")
 	add("ps", "x-kubernetes-patch-strategy")
+	unions, _ := s["x-kubernetes-unions"].([]any)
+	for _, one := range unions {
+		union := one.(document)
+		discriminator, _ := union["discriminator"].(string)
+		var fields []string
+		for field, name := range union["fields-to-discriminateBy"].(document) {
+			fields = append(fields, field+"="+name.(string))
+		}
+		sort.Strings(fields)
+		words = append(words, "un="+discriminator+":"+strings.Join(fields, ","))
+	}
 	return strings.Join(words, " ")
 }
 

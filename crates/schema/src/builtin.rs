@@ -25,7 +25,7 @@ pub use decode::{DecodeError, decode};
 pub(crate) use decode::{is_omitted, zero};
 pub use defaults::default;
 pub use descriptions::describe;
-pub(crate) use descriptions::{DESCRIPTIONS, unescape};
+pub(crate) use descriptions::unescape;
 pub use prepare::{has_generation, prepare_create, prepare_update, sync_app_armor};
 pub use resources::{Resource, Subresource, Verbs, resource, resources};
 

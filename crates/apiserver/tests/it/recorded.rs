@@ -9,7 +9,7 @@ use crate::support::{Answer, Api};
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-fn recorded(project: &str) -> Value {
+pub(crate) fn recorded(project: &str) -> Value {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/recorded/crds");
     parse::json(&std::fs::read(folder.join(format!("{project}.json"))).unwrap()).unwrap().value
 }
@@ -26,7 +26,7 @@ pub(crate) fn corpus() -> PathBuf {
 }
 
 /// The text of one document of a YAML file; `key` is `FILE#INDEX`, counted as the recorder counts.
-fn document(folder: &Path, key: &str) -> String {
+pub(crate) fn document(folder: &Path, key: &str) -> String {
     let (file, at) = key.rsplit_once('#').unwrap();
     let text = std::fs::read_to_string(folder.join(file)).unwrap();
     let mut parts = vec![String::new()];

@@ -8,9 +8,6 @@ use std::sync::LazyLock;
 
 use super::types;
 
-/// The texts of both tables.
-pub(crate) const DESCRIPTIONS: [&str; 2] = [CORE, OTHER];
-
 const CORE: &str = include_str!("../tables/descriptions_core.txt");
 const OTHER: &str = include_str!("../tables/descriptions.txt");
 

@@ -6,9 +6,10 @@
 //! - `!` the field is required in the published schema,
 //! - `*` the field is a pointer in Go, so an explicit zero is kept,
 //! - `~` the field has no `omitempty`, so Go always writes it,
-//! - `e=A,B` the only values there are,
-//! - `d=JSON` the default (`%20` for a space), `lt=`, `lk=`, `mt=`, `pk=`, `ps=` the list type, list keys, map type,
-//!   patch merge key and patch strategies.
+//! - `e=A,B` the only values there are, `ee=A,B` those of the elements of a list or map,
+//! - `z` the published default is the zero of its kind though the field may be left out,
+//! - `d=JSON` the default (`%20` for a space, here and in values), `lt=`, `lk=`, `mt=`, `pk=`, `ps=` the list type, list keys, map type,
+//!   patch merge key and patch strategies, `un=DISCRIMINATOR:FIELD=NAME,…` a union.
 //!
 //! A form is a scalar, one of the types with a JSON form of their own, `@NAME` for a type of the table, `[]` or `{}`
 //! before the form of the elements, or `items[]` for a list that protobuf wraps in a message.
@@ -78,6 +79,7 @@ pub(crate) struct Marks {
     pub(crate) map_type: Option<&'static str>,
     pub(crate) merge_key: Option<&'static str>,
     pub(crate) strategies: Option<&'static str>,
+    pub(crate) union: Option<&'static str>,
 }
 
 /// One field of a type.
@@ -96,6 +98,10 @@ pub(crate) struct Field {
     pub(crate) default: Option<Value>,
     /// The only values there are, separated by commas. They are published; rules check them.
     pub(crate) values: Option<&'static str>,
+    /// The same of the elements of a list or map.
+    pub(crate) element_values: Option<&'static str>,
+    /// Whether the published default is the zero of the form although the field may be left out.
+    pub(crate) zero: bool,
 }
 
 /// What stands in a protobuf message: a field of the type, by its place, or under a tag a message of fields that JSON
@@ -236,20 +242,13 @@ pub(crate) fn kinds() -> impl Iterator<Item = Gvk> {
     })
 }
 
-/// The kinds that a type is of, as a document of one group version tells them: options belong to its group too.
-pub(crate) fn kinds_of_type(name: &str, group_version: &pilothouse_value::GroupVersion) -> Vec<Gvk> {
+/// The kinds that a type is of, as documents tell them.
+pub(crate) fn kinds_of_type(name: &str) -> Vec<Gvk> {
     let rows = by_kind().iter().filter(|(_, _, of)| *of == name);
-    let mut kinds: Vec<Gvk> = rows
-        .filter_map(|(version, kind, _)| {
-            Some(version.parse::<pilothouse_value::GroupVersion>().ok()?.kind(*kind))
-        })
-        .collect();
-    if let (true, Some(options)) =
-        (name == "meta.v1.DeleteOptions" && !group_version.group.is_empty(), kinds.first())
-    {
-        kinds.push(group_version.kind(&*options.kind));
-    }
-    kinds
+    rows.filter_map(|(version, kind, _)| {
+        Some(version.parse::<pilothouse_value::GroupVersion>().ok()?.kind(*kind))
+    })
+    .collect()
 }
 
 /// The type of a kind.
@@ -303,6 +302,8 @@ fn parse_field(position: usize, text: &'static str) -> Option<Field> {
         pointer: rest.clone().any(|word| word == "*"),
         always: rest.clone().any(|word| word == "~"),
         values: rest.clone().find_map(|word| word.strip_prefix("e=")),
+        element_values: rest.clone().find_map(|word| word.strip_prefix("ee=")),
+        zero: rest.clone().any(|word| word == "z"),
         marks: marks(rest),
         default: default
             .and_then(|text| pilothouse_value::parse::json(text.replace("%20", " ").as_bytes()).ok())
@@ -319,6 +320,7 @@ fn marks(words: std::str::Split<'static, char>) -> Marks {
             "mt" => marks.map_type = Some(value),
             "pk" => marks.merge_key = Some(value),
             "ps" => marks.strategies = Some(value),
+            "un" => marks.union = Some(value),
             _ => {}
         }
     }

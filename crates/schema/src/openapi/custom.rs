@@ -20,7 +20,8 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    fn reference(self, name: &str) -> String {
+    /// The reference to a schema of this name.
+    pub(super) fn reference(self, name: &str) -> String {
         match self {
             Self::V2 => format!("#/definitions/{name}"),
             Self::V3 => format!("#/components/schemas/{name}"),
@@ -116,6 +117,9 @@ fn publish(node: &mut Value, dialect: Dialect) {
         let is_said = match value {
             Value::Null => false,
             Value::Bool(false) => key == "additionalProperties" || key == "default" || key == "example",
+            Value::String(text) => !text.is_empty() || matches!(key, "default" | "example"),
+            Value::Array(items) => !items.is_empty() || matches!(key, "default" | "example"),
+            Value::Object(members) => !members.is_empty() || key != "properties",
             _ => true,
         };
         is_said && !(dialect == Dialect::V2 && matches!(key, "allOf" | "anyOf" | "oneOf" | "not" | "default"))

@@ -2,6 +2,7 @@
 
 // Marked, so that lints know the helpers in these for tests.
 #[cfg(test)]
+mod openapi;
 mod properties;
 #[cfg(test)]
 mod protobuf;

@@ -1,0 +1,219 @@
+//! OpenAPI: what is published, when, and with which headers, next to what a real kube-apiserver 1.37.2 said
+//! (`conformance/recorded/openapi`). That the built-in documents are right is the schema crate's affair.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::Path;
+
+use http_body_util::BodyExt as _;
+use pilothouse_value::{Value, json, object, parse};
+use sha2::{Digest as _, Sha256};
+
+use crate::recorded::{corpus, document, recorded};
+use crate::support::{Answer, Api};
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const V2: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+const V3: &str = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
+
+fn folder() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance")
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// An answer's headers and its body, whatever it is.
+async fn fetch(
+    api: &Api,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+) -> (u16, http::HeaderMap, Vec<u8>) {
+    let (parts, body) = api.open(method, path, headers, "").await.into_parts();
+    let mut bytes = body.collect().await.unwrap().to_bytes().to_vec();
+    if parts.headers.get("content-encoding").is_some_and(|encoding| encoding == "gzip") {
+        let mut large = Vec::new();
+        flate2::read::GzDecoder::new(bytes.as_slice()).read_to_end(&mut large).unwrap();
+        bytes = large;
+    }
+    (parts.status.as_u16(), parts.headers, bytes)
+}
+
+#[tokio::test]
+async fn documents_are_answered_with_the_codes_and_headers_of_a_real_server() {
+    let text = std::fs::read(folder().join("recorded/openapi/answers.json")).unwrap();
+    let requests = parse::json(&text).unwrap().value;
+    let api = Api::start();
+    let mut differed = Vec::new();
+    for request in requests.as_array().unwrap() {
+        let text = |key: &str| request.str_at(&[key]).unwrap_or_default();
+        let headers: Vec<(&str, &str)> = request
+            .get("headers")
+            .and_then(Value::as_object)
+            .unwrap()
+            .iter()
+            .map(|(name, value)| (name, value.as_str().unwrap()))
+            .collect();
+        let (code, ours, body) = fetch(&api, text("method"), text("path"), &headers).await;
+        let mut said = Value::object();
+        for name in
+            ["Content-Type", "Etag", "Vary", "Cache-Control", "Location", "Content-Encoding", "Last-Modified", "Expires"]
+        {
+            if let Some(value) = ours.get(name) {
+                let is_time = matches!(name, "Last-Modified" | "Expires");
+                said.set(&[name], if is_time { "TIME" } else { value.to_str().unwrap() });
+            }
+        }
+        let mut own = json!({"code": i64::from(code), "said": said});
+        if !body.is_empty() {
+            own.set(&["body"], digest(&body));
+        }
+        let mut real = request.clone();
+        let asked = format!("{} {} {}", text("method"), text("path"), request.get("headers").unwrap().to_json());
+        ["method", "path", "headers"].iter().for_each(|key| drop(real.take(&[key])));
+        if own != real {
+            differed.push(format!("{asked}\n  real {}\n  ours {}", real.to_json(), own.to_json()));
+        }
+    }
+    assert!(differed.is_empty(), "{}", differed.join("\n"));
+}
+
+#[tokio::test]
+async fn documents_of_well_known_definitions_are_those_of_a_real_server() {
+    let text = std::fs::read_to_string(folder().join("recorded/openapi/crds.txt")).unwrap();
+    let real: BTreeMap<&str, &str> = text.lines().filter_map(|line| line.split_once(' ')).collect();
+    let api = Api::start();
+    for entry in std::fs::read_dir(folder().join("recorded/crds")).unwrap() {
+        let file = entry.unwrap().file_name().into_string().unwrap();
+        let project = file.trim_end_matches(".json");
+        let sources = corpus().join("crds").join(project);
+        let record = recorded(project);
+        let definitions = record.get("crds").and_then(Value::as_object);
+        for (key, _) in definitions.iter().flat_map(|definitions| definitions.iter()) {
+            let text = document(&sources, key);
+            let created =
+                api.send("POST", DEFINITIONS, &[("content-type", "application/yaml")], &text).await;
+            assert_eq!(created.code, 201, "{key}: {}", created.text);
+        }
+    }
+    let zoo = std::fs::read_to_string(folder().join("openapi/zoo.json")).unwrap();
+    let created = api.send("POST", DEFINITIONS, &[("content-type", "application/json")], &zoo).await;
+    assert_eq!(created.code, 201, "{}", created.text);
+    let mut differed = Vec::new();
+    for (name, hashes) in real.iter().filter(|(name, _)| name.starts_with("openapi/")) {
+        let path = format!("/{name}");
+        let protobuf = if *name == "openapi/v2" { V2 } else { V3 };
+        let mut ours = Vec::new();
+        let mut whole = Vec::new();
+        for accept in ["application/json", protobuf] {
+            let (code, _, body) = fetch(&api, "GET", &path, &[("accept", accept)]).await;
+            assert_eq!(code, 200, "{path}");
+            ours.push(digest(&body));
+            whole.push(body);
+        }
+        if ours.join(" ") != **hashes {
+            differed.push(format!("{name}: {hashes} {}", ours.join(" ")));
+            differed.extend(departed(&whole[0], &real));
+        }
+    }
+    assert!(differed.is_empty(), "{}", differed.join("\n"));
+}
+
+/// The schemas of a document whose digests are not the recorded ones.
+fn departed(document: &[u8], real: &BTreeMap<&str, &str>) -> Vec<String> {
+    let document = parse::json(document).unwrap().value;
+    let (schemas, at) = match document.get("definitions") {
+        Some(definitions) => (definitions, 0),
+        None => (document.at(&["components", "schemas"]).unwrap(), 1),
+    };
+    let is_other = |(name, schema): &(&str, &Value)| {
+        let both = real.get(name).and_then(|both| both.split(' ').nth(at));
+        both.is_some_and(|digest_of_real| digest_of_real != digest(schema.to_json().as_bytes()))
+    };
+    let schemas = schemas.as_object().unwrap().iter().filter(is_other);
+    schemas.map(|(name, schema)| format!("  {name} {}", schema.to_json())).collect()
+}
+
+fn webs(versions: Value) -> Value {
+    object!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "webs.demo.dev"},
+        "spec": {
+            "group": "demo.dev", "scope": "Namespaced",
+            "names": {"plural": "webs", "singular": "web", "kind": "Web", "listKind": "WebList"},
+            "versions": versions,
+        },
+    })
+}
+
+fn version(name: &str, served: bool, field: &str) -> Value {
+    json!({
+        "name": name, "served": served, "storage": name == "v1",
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object", "properties": {field: {"type": "string"}}}}}},
+    })
+}
+
+async fn swagger(api: &Api) -> (String, Value) {
+    let answer = api.get("/openapi/v2").await;
+    (answer.header("etag").to_owned(), answer.json())
+}
+
+async fn published(api: &Api, path: &str) -> Option<Answer> {
+    let index = api.get("/openapi/v3").await.json();
+    let url = index.str_at(&["paths", path, "serverRelativeURL"])?.to_owned();
+    Some(api.get(&url).await)
+}
+
+#[tokio::test]
+async fn a_definition_is_published_when_its_create_returns_and_gone_when_its_delete_returns() {
+    let api = Api::start();
+    let (before, _) = swagger(&api).await;
+    let definition = webs(json!([version("v1", true, "color"), version("v2", false, "size")]));
+    assert_eq!(api.post(DEFINITIONS, &definition).await.code, 201);
+    let field = ["definitions", "dev.demo.v1.Web", "properties", "spec", "properties", "color", "type"];
+    let (with_webs, document) = swagger(&api).await;
+    assert_ne!(before, with_webs);
+    assert_eq!(document.str_at(&field), Some("string"));
+    assert_eq!(document.at(&["definitions", "dev.demo.v2.Web"]), None, "a version that is not served");
+    let first = published(&api, "apis/demo.dev/v1").await.unwrap();
+    assert_eq!(first.header("cache-control"), "public, immutable");
+    assert!(published(&api, "apis/demo.dev/v2").await.is_none());
+    assert!(published(&api, "apis/demo.dev").await.is_none(), "groups of custom resources have no document");
+
+    let path = format!("{DEFINITIONS}/webs.demo.dev");
+    let mut definition = api.get(&path).await.json();
+    definition.set(
+        &["spec", "versions"],
+        json!([version("v1", true, "shape"), version("v2", true, "size")]),
+    );
+    assert_eq!(api.put(&path, &definition).await.code, 200);
+    let second = published(&api, "apis/demo.dev/v1").await.unwrap();
+    assert_ne!(first.header("etag"), second.header("etag"));
+    let shape = ["components", "schemas", "dev.demo.v1.Web", "properties", "spec", "properties", "shape"];
+    assert!(second.json().at(&shape).is_some());
+    assert!(published(&api, "apis/demo.dev/v2").await.is_some());
+    let old = format!("/openapi/v3/apis/demo.dev/v1?hash={}", first.header("etag").trim_matches('"'));
+    assert_eq!(api.get(&old).await.code, 301);
+
+    assert_eq!(api.delete(&path).await.code, 200);
+    assert!(published(&api, "apis/demo.dev/v1").await.is_none());
+    assert_eq!(api.get("/openapi/v3/apis/demo.dev/v1").await.code, 404);
+    assert_eq!(swagger(&api).await.0, before);
+}
+
+#[tokio::test]
+async fn a_document_is_kept_while_other_definitions_change() {
+    let api = Api::start();
+    assert_eq!(api.post(DEFINITIONS, &webs(json!([version("v1", true, "color")]))).await.code, 201);
+    let first = published(&api, "apis/demo.dev/v1").await.unwrap();
+    let mut other = webs(json!([version("v1", true, "color")]));
+    other.set(&["metadata", "name"], "nets.else.dev");
+    other.set(&["spec", "group"], "else.dev");
+    other.set(&["spec", "names"], json!({"plural": "nets", "singular": "net", "kind": "Net"}));
+    assert_eq!(api.post(DEFINITIONS, &other).await.code, 201);
+    let second = published(&api, "apis/demo.dev/v1").await.unwrap();
+    assert_eq!(first.header("etag"), second.header("etag"));
+    assert_eq!(first.header("last-modified"), second.header("last-modified"));
+    assert!(published(&api, "apis/else.dev/v1").await.is_some());
+}
