@@ -489,18 +489,3 @@ async fn discovery_is_that_of_a_real_server() {
     println!("discovery: {} of {} agree", score.agreed, score.agreed + score.differed.len());
     assert!(score.differed.is_empty(), "{}", score.differed.join("\n"));
 }
-
-/// Writes our OpenAPI documents for `conformance/builtins/compare_openapi.py`.
-#[tokio::test]
-async fn openapi_documents_are_written_for_comparison() {
-    let Some(folder) = std::env::var_os("PILOTHOUSE_OPENAPI") else { return };
-    let folder = Path::new(&folder);
-    std::fs::create_dir_all(folder).unwrap();
-    let api = Api::start();
-    let index = api.get("/openapi/v3").await;
-    std::fs::write(folder.join("index.json"), &index.text).unwrap();
-    for (name, document) in index.json().get("paths").unwrap().as_object().unwrap().iter() {
-        let answer = api.get(document.str_at(&["serverRelativeURL"]).unwrap()).await;
-        std::fs::write(folder.join(format!("{}.json", name.replace('/', "+"))), answer.text).unwrap();
-    }
-}

@@ -33,6 +33,8 @@ mod list;
 #[cfg(test)]
 mod network;
 #[cfg(test)]
+mod openapi;
+#[cfg(test)]
 mod patch;
 #[cfg(test)]
 mod protobuf;
