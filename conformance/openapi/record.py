@@ -95,7 +95,7 @@ def definitions(server, corpus):
     bodies = []
     folder = os.path.join(ROOT, "conformance", "recorded", "crds")
     for name in sorted(os.listdir(folder)):
-        for key in json.load(open(os.path.join(folder, name))).get("crds", {}):
+        for key in sorted(json.load(open(os.path.join(folder, name))).get("crds", {})):
             file, at = key.rsplit("#", 1)
             text = open(os.path.join(corpus, "crds", name.removesuffix(".json"), file)).read()
             parts = [part for part in re.split(r"(?m)^---.*$", text)

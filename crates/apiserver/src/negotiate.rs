@@ -93,9 +93,9 @@ pub(crate) struct Endpoint {
 
 /// One clause of an `Accept` header.
 #[derive(Clone, Debug, PartialEq)]
-struct Clause<'a> {
-    main: &'a str,
-    sub: &'a str,
+pub(crate) struct Clause<'a> {
+    pub(crate) main: &'a str,
+    pub(crate) sub: &'a str,
     quality: f32,
     parameters: Vec<(&'a str, &'a str)>,
 }
@@ -171,7 +171,7 @@ fn trim(text: &str) -> &str {
 }
 
 /// The clauses of an `Accept` header, the most wanted first.
-fn clauses(accept: &str) -> Vec<Clause<'_>> {
+pub(crate) fn clauses(accept: &str) -> Vec<Clause<'_>> {
     let mut sorted: Vec<Clause<'_>> = Vec::new();
     for clause in accept.split(',').filter_map(|part| Clause::parse(trim(part))) {
         let mut at = sorted.len();

@@ -18,7 +18,7 @@ use sha2::{Digest as _, Sha512};
 
 use crate::body::Body;
 use crate::compress;
-use crate::negotiate::{self, MediaType};
+use crate::negotiate::{self, Clause};
 use crate::registry::Table;
 use crate::render;
 use crate::request::Query;
@@ -202,8 +202,11 @@ fn serve_v3(
     };
     let clauses = clauses(headers);
     let form = negotiated(&clauses, V3);
-    // A header without any clause that can be read is answered with nothing at all.
-    let mut response = bare(if form.is_some() || clauses.is_empty() { 200 } else { 406 });
+    if clauses.is_empty() {
+        // Upstream answers a header that it cannot read with nothing at all.
+        return bare(200);
+    }
+    let mut response = bare(if form.is_some() { 200 } else { 406 });
     response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
     let Some(form) = form else { return response };
     let asked = query.filled("hash");
@@ -297,21 +300,17 @@ fn if_none_match(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     values.flat_map(|value| value.split(',')).map(str::trim)
 }
 
-fn clauses(headers: &HeaderMap) -> Vec<MediaType> {
+fn clauses(headers: &HeaderMap) -> Vec<Clause<'_>> {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let mut clauses = negotiate::clauses(if accept.is_empty() { "*/*" } else { accept });
-    clauses.retain(|clause| clause.name == "*" || clause.name.contains('/'));
-    clauses
+    negotiate::clauses(if accept.is_empty() { "*/*" } else { accept })
 }
 
 /// The form that the first of the clauses asks for that can be served.
-fn negotiated(clauses: &[MediaType], version: Version) -> Option<Form> {
-    clauses.iter().find_map(|clause| {
-        let (kind, subtype) = clause.name.split_once('/').unwrap_or(("*", "*"));
-        match subtype {
-            _ if !matches!(kind, "application" | "*") => None,
+fn negotiated(clauses: &[Clause<'_>], version: Version) -> Option<Form> {
+    clauses.iter().filter(|clause| matches!(clause.main, "application" | "*")).find_map(|clause| {
+        match clause.sub {
             "json" | "*" => Some(Form::Json),
-            subtype => version.subtypes.contains(&subtype).then_some(Form::Protobuf),
+            sub => version.subtypes.contains(&sub).then_some(Form::Protobuf),
         }
     })
 }
