@@ -307,11 +307,11 @@ fn clauses(headers: &HeaderMap) -> Vec<Clause<'_>> {
 
 /// The form that the first of the clauses asks for that can be served.
 fn negotiated(clauses: &[Clause<'_>], version: Version) -> Option<Form> {
-    clauses.iter().filter(|clause| matches!(clause.main, "application" | "*")).find_map(|clause| {
-        match clause.sub {
-            "json" | "*" => Some(Form::Json),
-            sub => version.subtypes.contains(&sub).then_some(Form::Protobuf),
-        }
+    clauses.iter().filter(|clause| matches!(clause.main, "application" | "*")).find_map(|clause| match clause
+        .sub
+    {
+        "json" | "*" => Some(Form::Json),
+        sub => version.subtypes.contains(&sub).then_some(Form::Protobuf),
     })
 }
 

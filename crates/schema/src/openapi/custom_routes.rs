@@ -28,9 +28,12 @@ pub(super) fn of_custom(resource: &CustomResource<'_>) -> Vec<Route> {
     routes.push(maker.route("list", collection.clone(), "", &maker.list));
     routes.push(maker.route("create", collection.clone(), "", &maker.item));
     routes.push(maker.route("deletecollection", collection, "", &meta("Status")));
-    for (verb, answer) in
-        [("read", maker.item.clone()), ("replace", maker.item.clone()), ("delete", meta("Status")), ("patch", maker.item.clone())]
-    {
+    for (verb, answer) in [
+        ("read", maker.item.clone()),
+        ("replace", maker.item.clone()),
+        ("delete", meta("Status")),
+        ("patch", maker.item.clone()),
+    ] {
         routes.push(maker.route(verb, item.clone(), "", &answer));
     }
     for (sub, kind) in [("status", maker.item.clone()), ("scale", full_name("autoscaling.v1.Scale"))] {

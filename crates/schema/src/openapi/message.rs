@@ -103,11 +103,8 @@ use Form::{Any, Anys, Flag, Integer, Items, Many, Named, Number, One, SchemaOrFl
 use Target::{OrReference, Plain, Wrapped};
 
 /// A reference, wherever an object may stand.
-pub(super) static REFERENCE: Message = Message {
-    members: &[member("$ref", 1, Text)],
-    extended: &[],
-    extensions: 0,
-};
+pub(super) static REFERENCE: Message =
+    Message { members: &[member("$ref", 1, Text)], extended: &[], extensions: 0 };
 
 /// A Swagger 2.0 document.
 pub(super) static V2_DOCUMENT: Message = Message {
@@ -124,8 +121,11 @@ pub(super) static V2_DOCUMENT: Message = Message {
     extensions: 16,
 };
 
-static V2_INFO: Message =
-    Message { members: &[member("title", 1, Text), member("version", 2, Text)], extended: &[], extensions: 7 };
+static V2_INFO: Message = Message {
+    members: &[member("title", 1, Text), member("version", 2, Text)],
+    extended: &[],
+    extensions: 7,
+};
 
 static V2_API_KEY: Message = Message {
     members: &[
@@ -217,8 +217,11 @@ pub(super) static V2_QUERY: Message = Message {
     extensions: 23,
 };
 
-static DOCS: Message =
-    Message { members: &[member("description", 1, Text), member("url", 2, Text)], extended: &[], extensions: 3 };
+static DOCS: Message = Message {
+    members: &[member("description", 1, Text), member("url", 2, Text)],
+    extended: &[],
+    extensions: 3,
+};
 
 static V2_SCHEMA: Message = Message {
     members: &[
@@ -266,8 +269,11 @@ pub(super) static V3_DOCUMENT: Message = Message {
     extensions: 9,
 };
 
-static V3_INFO: Message =
-    Message { members: &[member("title", 1, Text), member("version", 6, Text)], extended: &[], extensions: 7 };
+static V3_INFO: Message = Message {
+    members: &[member("title", 1, Text), member("version", 6, Text)],
+    extended: &[],
+    extensions: 7,
+};
 
 static V3_COMPONENTS: Message = Message {
     members: &[
@@ -330,19 +336,13 @@ static V3_PARAMETER: Message = Message {
 };
 
 static V3_BODY: Message = Message {
-    members: &[
-        member("content", 2, Named(1, Plain(&V3_MEDIA_TYPE))),
-        member("required", 3, Flag),
-    ],
+    members: &[member("content", 2, Named(1, Plain(&V3_MEDIA_TYPE))), member("required", 3, Flag)],
     extended: &[],
     extensions: 4,
 };
 
 static V3_RESPONSE: Message = Message {
-    members: &[
-        member("description", 1, Text),
-        member("content", 3, Named(1, Plain(&V3_MEDIA_TYPE))),
-    ],
+    members: &[member("description", 1, Text), member("content", 3, Named(1, Plain(&V3_MEDIA_TYPE)))],
     extended: &[],
     extensions: 5,
 };
@@ -455,10 +455,7 @@ fn write_list(items: &[Value], out: &mut Vec<u8>, write: impl Fn(&Value, &mut Ve
 }
 
 /// The members of an object: these first, then the others by name.
-pub(super) fn in_order<'o>(
-    object: &'o Map,
-    order: &'o [&str],
-) -> impl Iterator<Item = (&'o str, &'o Value)> {
+pub(super) fn in_order<'o>(object: &'o Map, order: &'o [&str]) -> impl Iterator<Item = (&'o str, &'o Value)> {
     let first = order.iter().filter_map(|key| Some((*key, object.get(key)?)));
     first.chain(object.iter().filter(|(key, _)| !order.contains(key)))
 }

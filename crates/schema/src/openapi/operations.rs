@@ -63,11 +63,8 @@ impl Writer<'_> {
                 json!({"group": gvk.group, "version": gvk.version, "kind": gvk.kind}),
             );
         }
-        let own: Vec<&Parameter> = route
-            .parameters
-            .iter()
-            .filter(|one| !common.iter().any(|other| same(other, one)))
-            .collect();
+        let own: Vec<&Parameter> =
+            route.parameters.iter().filter(|one| !common.iter().any(|other| same(other, one))).collect();
         let mut parameters = self.parameters(own.into_iter());
         let texts = |list: &[&'static str]| list.iter().copied().collect::<Value>();
         match self.dialect {
@@ -188,9 +185,8 @@ fn fnv1(bytes: &[u8]) -> u64 {
 
 /// The name of an operation, with the group and version behind its verb, and the tag of its group version.
 fn id_and_tag(operation: &str, path: &str) -> (String, String) {
-    const VERBS: [&str; 11] = [
-        "get", "log", "read", "replace", "patch", "delete", "watch", "connect", "proxy", "list", "create",
-    ];
+    const VERBS: [&str; 11] =
+        ["get", "log", "read", "replace", "patch", "delete", "watch", "connect", "proxy", "list", "create"];
     let verb = VERBS.iter().copied().find(|verb| operation.starts_with(verb)).unwrap_or_default();
     let rest = operation.get(verb.len()..).unwrap_or_default();
     let mut parts: Vec<&str> = path.trim_matches('/').split('/').collect();

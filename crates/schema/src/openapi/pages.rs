@@ -43,14 +43,10 @@ pub(super) fn all() -> [(&'static str, Route); 5] {
         "get service account issuer OpenID configuration, also known as the 'OIDC discovery doc'";
     const KEYS: &str =
         "get service account issuer OpenID JSON Web Key Set (contains public token verification keys)";
-    let core = Route {
-        answer: Some(meta("APIVersions")),
-        ..page("/api/".to_owned(), "getAPIVersions", VERSIONS)
-    };
-    let groups = Route {
-        answer: Some(meta("APIGroupList")),
-        ..page("/apis/".to_owned(), "getAPIVersions", VERSIONS)
-    };
+    let core =
+        Route { answer: Some(meta("APIVersions")), ..page("/api/".to_owned(), "getAPIVersions", VERSIONS) };
+    let groups =
+        Route { answer: Some(meta("APIGroupList")), ..page("/apis/".to_owned(), "getAPIVersions", VERSIONS) };
     let version = Route {
         answer: Some("io.k8s.apimachinery.pkg.version.Info".to_owned()),
         consumes: JSON,

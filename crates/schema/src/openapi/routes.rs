@@ -208,8 +208,7 @@ impl Maker<'_> {
             }
             "list" => {
                 let verbs = if self.allows("watch") { "list or watch" } else { "list" };
-                let list =
-                    self.gvk.group_version().kind(&*self.resource.list_kind);
+                let list = self.gvk.group_version().kind(&*self.resource.list_kind);
                 Route {
                     description: format!("{verbs} objects of kind {}", self.resource.kind),
                     operation: self.operation("list"),
@@ -305,10 +304,7 @@ impl Maker<'_> {
                 }
                 let verb = method.to_ascii_uppercase();
                 routes.push(Route {
-                    description: format!(
-                        "connect {verb} requests to {} of {}",
-                        sub.name, self.resource.kind
-                    ),
+                    description: format!("connect {verb} requests to {} of {}", sub.name, self.resource.kind),
                     operation: self.operation(&name) + suffix,
                     produces: ANYTHING,
                     answer: None,

@@ -103,9 +103,11 @@ fn analyze(text: &str) -> Analysis {
         let before_blank = chars.peek().is_none_or(|(_, next)| matches!(next, ' ' | '\t'));
         let after_blank = previous.is_none_or(|c| matches!(c, ' ' | '\t') || is_break(c));
         indicators |= match (at, c) {
-            (0, '#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`') => {
-                true
-            }
+            (
+                0,
+                '#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@'
+                | '`',
+            ) => true,
             (0, '?' | ':' | '-') => before_blank,
             (0, _) => false,
             (_, ':') => before_blank,
@@ -252,7 +254,10 @@ mod tests {
     #[test]
     fn lists_and_objects_are_blocks() {
         let kinds = json!([{"group": "", "kind": "Pod", "version": "v1"}, {"group": "a", "kind": "B", "version": "1"}]);
-        assert_eq!(write(&kinds, &[]), "- group: \"\"\n  kind: Pod\n  version: v1\n- group: a\n  kind: B\n  version: \"1\"\n");
+        assert_eq!(
+            write(&kinds, &[]),
+            "- group: \"\"\n  kind: Pod\n  version: v1\n- group: a\n  kind: B\n  version: \"1\"\n"
+        );
         let union = json!([{"discriminator": "type", "fields": {"a": "A"}}]);
         assert_eq!(write(&union, &[]), "- discriminator: type\n  fields:\n    a: A\n");
         let nested = json!({"a": [1, {"b": [], "c": {}}]});

@@ -11,13 +11,13 @@ use pilothouse_schema::{Schema, check_embedded, crd, default, prune, structural,
 use pilothouse_value::field::Path;
 use pilothouse_value::{Status, Value, json, object, parse};
 
-fn recorded(name: &str) -> Value {
+pub(crate) fn recorded(name: &str) -> Value {
     let path = FilePath::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/recorded/crds").join(name);
     let text = std::fs::read(&path).unwrap_or_else(|error| panic!("reading {}: {error}", path.display()));
     parse::json(&text).unwrap().value
 }
 
-fn corpus() -> PathBuf {
+pub(crate) fn corpus() -> PathBuf {
     let path = std::env::var_os("PILOTHOUSE_CORPUS").map_or_else(
         || FilePath::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"),
         PathBuf::from,
@@ -490,7 +490,7 @@ fn replay(corpus: &FilePath, project: &str) -> Replayed {
     replayed
 }
 
-fn document(folder: &FilePath, key: &str) -> Value {
+pub(crate) fn document(folder: &FilePath, key: &str) -> Value {
     let (file, at) = key.rsplit_once('#').unwrap();
     documents(&folder.join(file)).swap_remove(at.parse::<usize>().unwrap())
 }
