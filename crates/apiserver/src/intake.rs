@@ -19,16 +19,25 @@ use crate::state::Context;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Incoming {
     pub(crate) value: Value,
-    /// Paths of keys that came more than once.
-    pub(crate) duplicates: Vec<String>,
-    /// The JSON that it was read from: the order of complaints.
+    pub(crate) spelling: Spelling,
+}
+
+/// What strict decoding has to say of a text, apart from what it says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spelling {
+    /// Paths of keys that came more than once in JSON.
+    duplicates: Vec<String>,
+    /// What is to be said of keys that came more than once in YAML.
+    pub(crate) repeated: Vec<String>,
+    /// The JSON that was read: the order of complaints.
     text: Bytes,
 }
 
 impl Incoming {
     /// What a patch made of another document; what is wrong with the text of the patch stays so.
     pub(crate) fn patched(&self, value: Value) -> Incoming {
-        Incoming { value, duplicates: self.duplicates.clone(), text: Bytes::new() }
+        let duplicates = self.spelling.duplicates.clone();
+        Incoming { value, spelling: Spelling { duplicates, ..Spelling::default() } }
     }
 }
 
@@ -50,6 +59,14 @@ pub(crate) fn decode_object(
     let kind = resource.kind.as_str();
     let mut incoming = match decode(encoding, bytes) {
         Ok(incoming) => incoming,
+        // It is well-formed; Go finds that it does not fit when it reads it into a value.
+        Err(status) if encoding == Encoding::Json && status.message.starts_with("json: ") => {
+            return Err(Status::bad_request(format!(
+                "{kind} in version {} cannot be handled as a {kind}: {}",
+                field::quote(&resource.version),
+                status.message
+            )));
+        }
         Err(status) if encoding == Encoding::Json => {
             return Err(unreadable(kind, &json_parse_error(&status.message), bytes));
         }
@@ -74,7 +91,7 @@ pub(crate) fn decode_object(
     if api_version.matches('/').count() > 1 {
         return Err(unreadable(kind, &format!("unexpected GroupVersion string: {api_version}"), bytes));
     }
-    if resource.is_built_in() && encoding == Encoding::Json && !incoming.duplicates.is_empty() {
+    if resource.is_built_in() && encoding == Encoding::Json && !incoming.spelling.duplicates.is_empty() {
         incoming.value =
             parse::json_merging(bytes).map_err(|error| Status::bad_request(error.to_string()))?;
     }
@@ -119,13 +136,14 @@ pub(crate) fn decode(encoding: Encoding, bytes: &Bytes) -> Result<Incoming, Stat
             let parsed = parse::json(bytes).map_err(|error| {
                 Status::bad_request(parse::json_syntax_error(bytes).unwrap_or_else(|| error.to_string()))
             })?;
-            Ok(Incoming { value: parsed.value, duplicates: parsed.duplicates, text: bytes.clone() })
+            let text = bytes.clone();
+            let spelling = Spelling { duplicates: parsed.duplicates, text, ..Spelling::default() };
+            Ok(Incoming { value: parsed.value, spelling })
         }
         Encoding::Yaml => {
-            let text = std::str::from_utf8(bytes)
-                .map_err(|error| Status::bad_request(format!("yaml: the body is not UTF-8: {error}")))?;
-            let parsed = parse::yaml(text).map_err(|error| Status::bad_request(error.to_string()))?;
-            Ok(Incoming { value: parsed.value, duplicates: parsed.duplicates, text: Bytes::new() })
+            let parsed = parse::yaml(bytes).map_err(|error| Status::bad_request(error.to_string()))?;
+            let spelling = Spelling { repeated: parsed.repeated, ..Spelling::default() };
+            Ok(Incoming { value: parsed.value, spelling })
         }
         Encoding::Protobuf => {
             let (_, value) = proto::decode(bytes).map_err(|error| Status::bad_request(error.to_string()))?;
@@ -185,7 +203,7 @@ pub(crate) fn read(
     } else {
         check_version(&gvk, &value)?;
     }
-    read_kind(context, resource, value, (incoming.duplicates, &incoming.text), validation)
+    read_kind(context, resource, value, incoming.spelling, validation)
 }
 
 /// Makes the outcome of a patch an object of the resource. One of a defined kind may say that it is of another: that is
@@ -219,14 +237,14 @@ pub(crate) fn read_patched(
     if object::api_version(&value).is_empty() {
         return Err(Status::internal("Object 'apiVersion' is missing in 'object has no apiVersion field'"));
     }
-    read_kind(context, resource, value, (incoming.duplicates, &incoming.text), validation)
+    read_kind(context, resource, value, incoming.spelling, validation)
 }
 
 fn read_kind(
     context: &Context,
     resource: &Resource,
     mut value: Value,
-    (duplicates, text): (Vec<String>, &Bytes),
+    spelling: Spelling,
     validation: FieldValidation,
 ) -> Result<Value, Status> {
     let gvk = resource.gvk();
@@ -246,7 +264,12 @@ fn read_kind(
         unknown.sort_by_key(|path| path.contains(".metadata."));
     }
     if resource.is_built_in() {
-        kinds::read(&gvk, &mut value)?;
+        builtin::decode(&gvk, &mut value).map_err(|error| {
+            let error = error.with_spelling(|path, number| {
+                parse::json_number(&spelling.text, path, |literal| literal.parse() == Ok(number))
+            });
+            Status::bad_request(error.to_string())
+        })?;
     } else {
         read_metadata(&gvk, &mut value)?;
         kinds::check_embedded(resource, &value)?;
@@ -255,8 +278,13 @@ fn read_kind(
         // Elsewhere an empty list is as good as none; here it is what clears the managers.
         value.set(&MANAGED_FIELDS, Value::Array(Vec::new()));
     }
-    let text = if resource.is_built_in() { &text[..] } else { &[] };
-    complain(context, &gvk, complaints(unknown, duplicates, text), validation)?;
+    let text = if resource.is_built_in() { &spelling.text[..] } else { &[] };
+    let repeated = match validation {
+        FieldValidation::Strict if !spelling.repeated.is_empty() => vec![repeated_keys(&spelling.repeated)],
+        _ => spelling.repeated,
+    };
+    let complaints = repeated.into_iter().chain(complaints(unknown, spelling.duplicates, text)).collect();
+    complain(context, &gvk, complaints, validation)?;
     if is_own {
         kinds::default(resource, &mut value);
     }
@@ -274,11 +302,33 @@ pub(crate) fn read_applied(
     mut value: Value,
 ) -> Result<Value, Status> {
     if resource.is_built_in() {
-        return read(context, resource, value.into(), FieldValidation::Ignore);
+        let place = format!("{}/{}", object::namespace(&value).unwrap_or_default(), object::name(&value));
+        return read(context, resource, value.into(), FieldValidation::Ignore)
+            .map_err(|status| not_converted(&place, &resource.gvk(), status));
     }
     read_metadata(&resource.gvk(), &mut value)?;
     pilothouse_schema::fill_defaults(resource.schema(), &mut value);
     Ok(value)
+}
+
+/// What upstream makes of a text of its own kind (bytes, a time, a quantity) that turns out to be none after it has been
+/// applied. Types have been checked by then.
+fn not_converted(place: &str, gvk: &Gvk, status: Status) -> Status {
+    let Some((_, why)) =
+        status.message.split_once(" cannot be handled as a ").and_then(|(_, why)| why.split_once(": "))
+    else {
+        return status;
+    };
+    if why.starts_with("json: ") {
+        return status;
+    }
+    let from = if why.starts_with("illegal base64") { "error decoding from json: " } else { "" };
+    let gvk = format!("{}/{}, Kind={}", gvk.group, gvk.version, gvk.kind);
+    let text = format!(
+        "failed to convert new object ({place}; {gvk}) to proper version: unable to convert unstructured object to \
+         {gvk}: {from}{why}"
+    );
+    Status::new(500, "", text)
 }
 
 /// Checks that a document is of this kind; one that does not say is taken to be.
@@ -470,22 +520,36 @@ pub(crate) fn complain(
     }
 }
 
+/// The one error that upstream's YAML reader makes of all keys that came twice.
+pub(crate) fn repeated_keys(repeated: &[String]) -> String {
+    format!("yaml: unmarshal errors:\n  {}", repeated.join("\n  "))
+}
+
 /// The texts of strict decoding, in the order of the JSON text if there is one.
-pub(crate) fn complaints(unknown: Vec<String>, duplicates: Vec<String>, text: &[u8]) -> Vec<String> {
-    let duplicate = |path: &String| format!("duplicate field {}", field::quote(path));
-    let not_known = |path: &String| format!("unknown field {}", field::quote(path));
+fn complaints(unknown: Vec<String>, duplicates: Vec<String>, text: &[u8]) -> Vec<String> {
+    let duplicate = |path: &str| format!("duplicate field {}", field::quote(path));
+    let not_known = |path: &str| format!("unknown field {}", field::quote(path));
     if unknown.len() + duplicates.len() < 2 || text.is_empty() {
-        return duplicates.iter().map(duplicate).chain(unknown.iter().map(not_known)).collect();
+        let duplicates = duplicates.iter().map(|path| duplicate(path));
+        return duplicates.chain(unknown.iter().map(|path| not_known(path))).collect();
     }
-    let (mut once, mut made) = (HashSet::new(), Vec::new());
-    for path in parse::json_keys(text) {
-        let text = if once.contains(&path) {
-            duplicates.contains(&path).then(|| duplicate(&path))
-        } else {
-            unknown.contains(&path).then(|| not_known(&path))
-        };
-        once.insert(path);
-        made.extend(text.filter(|text| !made.contains(text)));
-    }
+    let unknown: HashSet<&str> = unknown.iter().map(String::as_str).collect();
+    let duplicates: HashSet<&str> =
+        duplicates.iter().map(String::as_str).filter(|path| !unknown.contains(path)).collect();
+    // A path may be long, and many may begin with it: those that cannot be meant are passed over by their length.
+    let lengths: HashSet<usize> = unknown.iter().chain(&duplicates).map(|path| path.len()).collect();
+    let (mut once, mut told, mut made) = (HashSet::new(), HashSet::new(), Vec::new());
+    parse::json_keys(text, |path| {
+        if !lengths.contains(&path.len()) {
+            return;
+        }
+        let (unknown, duplicate_here) = (unknown.get(path), duplicates.get(path));
+        if let Some(path) = unknown.filter(|path| told.insert(**path)) {
+            made.push(not_known(path));
+        }
+        if let Some(path) = duplicate_here.filter(|path| !once.insert(**path) && told.insert(**path)) {
+            made.push(duplicate(path));
+        }
+    });
     made
 }

@@ -400,10 +400,16 @@ fn check_manager(manager: &str, errors: &mut Vec<field::Error>) {
 }
 
 fn integer(query: &Query, key: &str) -> Result<Option<i64>, Status> {
-    let Some(text) = query.filled(key) else { return Ok(None) };
-    text.parse()
-        .map(Some)
-        .map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing \"{text}\": invalid syntax")))
+    let Some(text) = query.get(key) else { return Ok(None) };
+    text.parse().map(Some).map_err(|_| Status::bad_request(no_number("ParseInt", text)))
+}
+
+/// What a function of Go's `strconv` says of a text that it cannot read as a number.
+pub(crate) fn no_number(function: &str, text: &str) -> String {
+    let digits = if function == "ParseInt" { text.strip_prefix(['+', '-']).unwrap_or(text) } else { text };
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let why = if is_number { "value out of range" } else { "invalid syntax" };
+    format!("strconv.{function}: parsing {}: {why}", field::quote(text))
 }
 
 fn invalid_unless_empty(kind: &str, errors: Vec<field::Error>) -> Result<(), Status> {

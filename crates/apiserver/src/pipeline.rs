@@ -513,19 +513,28 @@ impl Call<'_> {
     }
 }
 
-/// JSON is YAML, and kubectl sends JSON even where it says YAML: the stricter and faster reader goes first.
+/// Reads a patch. What is applied is YAML whatever it looks like; how it looks decides which stage of upstream fails.
 fn read_patch(encoding: negotiate::Encoding, bytes: &Bytes) -> Result<Incoming, Status> {
-    if encoding == negotiate::Encoding::Yaml {
-        if let Ok(incoming) = intake::decode(negotiate::Encoding::Json, bytes) {
-            return Ok(incoming);
-        }
-        let json = bytes.trim_ascii_start().starts_with(b"{");
-        let place =
-            if json { "error decoding patch: error converting YAML to JSON" } else { "error encoding patch" };
-        return intake::decode(encoding, bytes)
-            .map_err(|status| Status::bad_request(format!("{place}: {}", status.message)));
+    let read = intake::decode(encoding, bytes);
+    if encoding != negotiate::Encoding::Yaml {
+        return read;
     }
-    intake::decode(encoding, bytes)
+    let looks_like_json = || bytes.trim_ascii_start().starts_with(b"{");
+    let incoming = read.map_err(|status| {
+        let stage = match looks_like_json() {
+            true => "error decoding patch: error converting YAML to JSON",
+            false => "error encoding patch",
+        };
+        Status::bad_request(format!("{stage}: {}", status.message))
+    })?;
+    if incoming.value.as_object().is_none() && !incoming.value.is_null() {
+        return Err(Status::bad_request(format!(
+            "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go value of \
+             type map[string]interface {{}}",
+            intake::go_name(&incoming.value)
+        )));
+    }
+    Ok(incoming)
 }
 
 /// Reads the options of a deletion from the body, or else from the query.

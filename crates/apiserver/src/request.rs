@@ -38,13 +38,14 @@ pub(crate) struct ResourcePath {
 impl RequestInfo {
     /// Reads the method, path and query of a request.
     pub(crate) fn parse(method: &http::Method, path: &str, query: &Query) -> RequestInfo {
+        let path = decode(path);
         let mut info = RequestInfo {
-            path: decode(path).into_owned(),
+            path: path.clone().into_owned(),
             verb: method.as_str().to_ascii_lowercase(),
             resource: None,
         };
-        let parts: Vec<String> =
-            path.split('/').filter(|part| !part.is_empty()).map(|part| decode(part).into_owned()).collect();
+        // What is escaped divides a path as well as what is not, and what is empty within it counts.
+        let parts: Vec<String> = path.trim_matches('/').split('/').map(str::to_owned).collect();
         let (group, version, mut parts) = match parts.first().map(String::as_str) {
             Some("api") if parts.len() >= 3 => (String::new(), parts[1].clone(), &parts[2..]),
             Some("apis") if parts.len() >= 4 => (parts[1].clone(), parts[2].clone(), &parts[3..]),
@@ -72,7 +73,7 @@ impl RequestInfo {
         if parts.first().is_some_and(|part| part == "namespaces")
             && let Some(namespace) = parts.get(1)
         {
-            resource.namespace = Some(namespace.clone());
+            resource.namespace = Some(namespace.clone()).filter(|namespace| !namespace.is_empty());
             // `status` and `finalize` belong to the namespace itself; anything else lives in it.
             if parts.len() > 2 && !matches!(parts[2].as_str(), "status" | "finalize") {
                 parts = &parts[2..];
@@ -116,11 +117,12 @@ impl ResourcePath {
 pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Splits a query string. Nothing is refused: what is not well-formed is taken as it stands.
+    /// Splits a query string. As in Go, a pair is passed over that has a semicolon or an escape that is none.
     pub(crate) fn parse(query: Option<&str>) -> Query {
         let pairs = query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
         Query(
             pairs
+                .filter(|pair| !pair.contains(';') && is_well_escaped(pair))
                 .map(|pair| {
                     let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
                     (form_decode(key), form_decode(value))
@@ -150,6 +152,18 @@ impl Query {
     }
 }
 
+/// The byte that two digits behind a percent sign stand for.
+fn escaped(digits: Option<&[u8]>) -> Option<u8> {
+    let digit = |digit: u8| char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let &[high, low] = digits? else { return None };
+    Some((digit(high)? << 4) | digit(low)?)
+}
+
+fn is_well_escaped(text: &str) -> bool {
+    let signs = text.bytes().enumerate().filter(|(_, byte)| *byte == b'%');
+    signs.into_iter().all(|(at, _)| escaped(text.as_bytes().get(at + 1..at + 3)).is_some())
+}
+
 fn form_decode(text: &str) -> String {
     if text.contains('+') { decode(&text.replace('+', " ")).into_owned() } else { decode(text).into_owned() }
 }
@@ -163,13 +177,10 @@ pub(crate) fn decode(text: &str) -> Cow<'_, str> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
-        let escaped = (byte == b'%')
-            .then(|| text.get(at + 1..at + 3))
-            .flatten()
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match escaped {
-            Some(escaped) => {
-                out.push(escaped);
+        let meant = if byte == b'%' { escaped(bytes.get(at + 1..at + 3)) } else { None };
+        match meant {
+            Some(meant) => {
+                out.push(meant);
                 at += 3;
             }
             None => {

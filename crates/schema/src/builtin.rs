@@ -10,7 +10,6 @@ mod defaults;
 mod descriptions;
 mod go;
 mod go_json;
-mod go_time;
 mod nodes;
 mod prepare;
 mod resources;

@@ -73,18 +73,20 @@ fn object<const N: usize>(fields: [(&'static str, Schema); N]) -> Schema {
 pub(crate) fn normalise(metadata: &mut Value, path: &str, removed: &mut Vec<String>) {
     remove_unknown(&OBJECT_META, metadata, path, removed);
     if let Value::Object(fields) = metadata {
-        fields.retain(|_, value| !is_empty(value));
+        fields.retain(|key, value| !is_empty(key, value));
     }
 }
 
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Int(number) => *number == 0,
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
-        Value::Bool(_) | Value::Float(_) => false,
+/// Whether a field says nothing. What is empty and of a wrong type is still wrong, and an empty text is no time.
+fn is_empty(key: &str, value: &Value) -> bool {
+    let kind = OBJECT_META.property(key).and_then(Schema::kind);
+    match (kind, value) {
+        (_, Value::Null) => true,
+        (Some(Type::Integer), Value::Int(number)) => *number == 0,
+        (Some(Type::String), Value::String(text)) => text.is_empty() && !key.ends_with("Timestamp"),
+        (Some(Type::Array), Value::Array(items)) => items.is_empty(),
+        (Some(Type::Object), Value::Object(fields)) => fields.is_empty(),
+        _ => false,
     }
 }
 

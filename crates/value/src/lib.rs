@@ -2,6 +2,7 @@
 //! `Status` that every error becomes. It owns what a word *is* and how it is spelled; it must not know of schemas,
 //! storage, HTTP or any one kind of object.
 
+pub mod base64;
 mod document;
 pub mod field;
 mod gvk;
@@ -14,6 +15,7 @@ pub mod selector;
 mod serde_impl;
 pub mod status;
 mod time;
+mod yaml;
 
 pub use document::Value;
 pub use gvk::{GroupVersion, Gvk, Gvr, ParseGroupVersionError, compare_versions};

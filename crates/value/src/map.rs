@@ -1,6 +1,8 @@
 //! The object part of a document: a vector sorted by key, which for the handful of fields of a Kubernetes object is
 //! smaller and faster than a tree or a hash table, and prints in one canonical order.
 
+use std::collections::BTreeMap;
+
 use crate::Value;
 
 /// An object of a document: string keys in byte order, each once.
@@ -113,11 +115,11 @@ impl<K: Into<Box<str>>, V: Into<Value>> FromIterator<(K, V)> for Map {
     /// Collects entries in any order; of a key that comes twice the last one stays.
     fn from_iter<T: IntoIterator<Item = (K, V)>>(iter: T) -> Self {
         let iter = iter.into_iter();
-        let mut map = Self { entries: Vec::with_capacity(iter.size_hint().0) };
+        let mut map = Builder::Small(Self { entries: Vec::with_capacity(iter.size_hint().0) });
         for (key, value) in iter {
-            map.insert(key, value);
+            map.insert(key.into(), value.into());
         }
-        map
+        map.finish()
     }
 }
 
@@ -135,5 +137,62 @@ impl IntoIterator for Map {
 
     fn into_iter(self) -> Self::IntoIter {
         self.entries.into_iter()
+    }
+}
+
+/// From how many entries on keys out of order go into a tree: putting them into a vector would take time by the square.
+const LARGE: usize = 128;
+
+/// An object that is being read: entries come in any order, and in any number.
+#[derive(Debug)]
+pub(crate) enum Builder {
+    Small(Map),
+    Large(BTreeMap<Box<str>, Value>),
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self::Small(Map::new())
+    }
+}
+
+impl Builder {
+    /// Puts `value` under `key` and returns what was there.
+    pub(crate) fn insert(&mut self, key: Box<str>, value: Value) -> Option<Value> {
+        match self {
+            Self::Small(map)
+                if map.len() < LARGE || map.entries.last().is_none_or(|(last, _)| *last < key) =>
+            {
+                map.insert(key, value)
+            }
+            Self::Small(map) => {
+                let mut tree: BTreeMap<_, _> = std::mem::take(map).into_iter().collect();
+                let earlier = tree.insert(key, value);
+                *self = Self::Large(tree);
+                earlier
+            }
+            Self::Large(tree) => tree.insert(key, value),
+        }
+    }
+
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        match self {
+            Self::Small(map) => map.get_mut(key),
+            Self::Large(tree) => tree.get_mut(key),
+        }
+    }
+
+    pub(crate) fn keys(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        match self {
+            Self::Small(map) => Box::new(map.keys()),
+            Self::Large(tree) => Box::new(tree.keys().map(|key| &**key)),
+        }
+    }
+
+    pub(crate) fn finish(self) -> Map {
+        match self {
+            Self::Small(map) => map,
+            Self::Large(tree) => Map { entries: tree.into_iter().collect() },
+        }
     }
 }

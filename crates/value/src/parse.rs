@@ -6,8 +6,12 @@ use crate::Value;
 use crate::serde_impl::{Scan, Seed};
 
 mod syntax;
+mod tolerant;
 
-pub use syntax::json_syntax_error;
+/// How deep documents may nest.
+pub(crate) const DEEPEST: usize = 128;
+
+pub use syntax::{json_number, json_syntax_error};
 
 /// A document and what strict decoding has to say of its text.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,20 +28,27 @@ pub enum ParseError {
     /// Not JSON, or nested deeper than 128 levels.
     #[error("parsing JSON: {0}")]
     Json(#[source] serde_json::Error),
-    /// Not YAML, or YAML that has no JSON form (or expands beyond the parser's budget).
-    #[error("yaml: {0}")]
+    /// A number that no float can hold, as it is spelled.
+    #[error("json: cannot unmarshal number {0} into Go value of type float64")]
+    Number(String),
+    /// Not YAML, or YAML that has no JSON form; the whole message of Go's reader.
+    #[error("{0}")]
     Yaml(String),
 }
 
-/// Parses one JSON document; nesting is limited to 128 levels.
+/// Parses one JSON document; nesting is limited to 128 levels. As in Go, bytes and escapes that are no characters are read as the
+/// replacement character.
 ///
 /// # Errors
-/// [`ParseError::Json`] for anything that is not exactly one JSON document.
+/// [`ParseError::Json`] for anything that is not exactly one JSON document, [`ParseError::Number`] for a number that no float
+/// can hold.
 pub fn json(text: &[u8]) -> Result<Parsed, ParseError> {
-    let mut scan = Scan::default();
-    let mut parser = serde_json::Deserializer::from_slice(text);
-    let value = Seed(&mut scan).deserialize(&mut parser).and_then(|v| parser.end().map(|()| v));
-    Ok(Parsed { value: value.map_err(ParseError::Json)?, duplicates: scan.duplicates })
+    tolerantly(text, |text| {
+        let mut scan = Scan::default();
+        let mut parser = serde_json::Deserializer::from_slice(text);
+        let value = Seed(&mut scan).deserialize(&mut parser).and_then(|v| parser.end().map(|()| v))?;
+        Ok(Parsed { value, duplicates: scan.duplicates })
+    })
 }
 
 /// Parses one JSON document as Go reads it into a struct: an object whose key comes twice is filled from both. For a text that
@@ -46,79 +57,84 @@ pub fn json(text: &[u8]) -> Result<Parsed, ParseError> {
 /// # Errors
 /// As [`json`].
 pub fn json_merging(text: &[u8]) -> Result<Value, ParseError> {
-    let mut scan = Scan { merges: true, ..Scan::default() };
-    Seed(&mut scan).deserialize(&mut serde_json::Deserializer::from_slice(text)).map_err(ParseError::Json)
+    tolerantly(text, |text| {
+        let mut scan = Scan { merges: true, ..Scan::default() };
+        Seed(&mut scan).deserialize(&mut serde_json::Deserializer::from_slice(text))
+    })
 }
 
-/// The paths of all keys of a JSON document, such as `spec.ports[0].name`, in the order of the text: the order in which
-/// strict decoding complains. Each time a key comes again it is there again.
-pub fn json_keys(text: &[u8]) -> Vec<String> {
-    let mut scan = Scan { keys: Some(Vec::new()), ..Scan::default() };
+/// Shows the paths of all keys of a JSON document, such as `spec.ports[0].name`, in the order of the text: the order in which
+/// strict decoding complains. Each time a key comes again it is shown again.
+pub fn json_keys(text: &[u8], mut show: impl FnMut(&str)) {
+    let mut scan = Scan { show: Some(&mut show), ..Scan::default() };
     // A text that is no JSON has the keys up to where it breaks.
     let _broken = Seed(&mut scan).deserialize(&mut serde_json::Deserializer::from_slice(text));
-    scan.keys.unwrap_or_default()
 }
 
-/// Parses one YAML document with the booleans and numbers of YAML 1.1, as Kubernetes' own readers do.
+/// Reads a text, and if that fails what Go would read in its place.
+fn tolerantly<T>(text: &[u8], read: impl Fn(&[u8]) -> Result<T, serde_json::Error>) -> Result<T, ParseError> {
+    let error = match read(text) {
+        Ok(read) => return Ok(read),
+        Err(error) if json_syntax_error(text).is_some() => return Err(ParseError::Json(error)),
+        Err(error) => error,
+    };
+    if let Some(literal) = tolerant::too_large(text) {
+        return Err(ParseError::Number(literal));
+    }
+    read(&tolerant::mend(text)).map_err(|_| ParseError::Json(error))
+}
+
+/// A document and the keys of its text that came more than once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParsedYaml {
+    /// The document; of a key that came twice it has the last value.
+    pub value: Value,
+    /// What strict decoding says of each such key, such as `line 4: key "a" already set in map`; lines count from one.
+    pub repeated: Vec<String>,
+}
+
+/// Parses the first YAML document of a text as Kubernetes' own readers do: the grammar, the scalars and the messages are those of
+/// Go's YAML library, version 2. A text without a document is null. The text may be in UTF-8 or, with a byte order mark, in
+/// UTF-16.
 ///
 /// # Errors
-/// [`ParseError::Yaml`] for anything that is not exactly one YAML document with string keys.
-pub fn yaml(text: &str) -> Result<Parsed, ParseError> {
-    let options = serde_saphyr::options! { duplicate_keys: serde_saphyr::DuplicateKeyPolicy::PassThrough };
-    let Scanned(parsed) = serde_saphyr::from_str_with_options(first_document(text), options)
-        .map_err(|error| yaml_error(&error))?;
-    Ok(parsed)
-}
-
-/// Kubernetes reads the first document of a text and leaves the others.
-fn first_document(text: &str) -> &str {
-    let (mut at, mut content) = (0, false);
-    for line in text.split_inclusive('\n') {
-        if content && (line.starts_with("---") || line.trim_end() == "...") {
-            return text.get(..at).unwrap_or(text);
-        }
-        let nothing = line.trim().is_empty() || ["#", "---", "%"].iter().any(|mark| line.starts_with(mark));
-        content |= !nothing;
-        at += line.len();
-    }
-    text
-}
-
-/// A document with the duplicate keys of its text.
-struct Scanned(Parsed);
-
-impl<'de> serde::Deserialize<'de> for Scanned {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut scan = Scan::default();
-        let value = Seed(&mut scan).deserialize(deserializer)?;
-        Ok(Scanned(Parsed { value, duplicates: scan.duplicates }))
-    }
-}
-
-/// The first line of the parser's message, which says where and why; the excerpt below it is for terminals.
-fn yaml_error(error: &serde_saphyr::Error) -> ParseError {
-    let text = error.to_string();
-    let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-    let place = first.strip_prefix("line ").and_then(|rest| {
-        let (line, rest) = rest.split_once(' ')?;
-        let (_, why) = rest.split_once(": ")?;
-        Some(format!("line {line}: {why}"))
-    });
-    ParseError::Yaml(place.unwrap_or_else(|| first.to_owned()))
-}
-
-/// Parses a stream of YAML documents separated by `---`; empty ones are left out.
-///
-/// # Errors
-/// [`ParseError::Yaml`] for the first document that is not YAML with string keys.
-pub fn yaml_stream(text: &str) -> Result<Vec<Value>, ParseError> {
-    let documents = serde_saphyr::from_multiple::<Value>(text).map_err(|error| yaml_error(&error))?;
-    Ok(documents.into_iter().filter(|document| !document.is_null()).collect())
+/// [`ParseError::Yaml`] for anything that is not YAML, that has no form in JSON, that nests deeper than JSON may, or that anchors
+/// make too large.
+pub fn yaml(text: impl AsRef<[u8]>) -> Result<ParsedYaml, ParseError> {
+    let (value, repeated) =
+        crate::yaml::read(text.as_ref()).map_err(|error| ParseError::Yaml(error.to_string()))?;
+    Ok(ParsedYaml { value, repeated })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_character_is_replaced_as_in_go() {
+        for (text, read) in [
+            (&b"\"\\ud800\""[..], "\u{fffd}"),
+            (br#""\udc00\ud800""#, "\u{fffd}\u{fffd}"),
+            (br#""\ud800\u0041""#, "\u{fffd}A"),
+            (br#""\ud83d\ude00\\ud800""#, "\u{1f600}\\ud800"),
+            (b"\"\xed\xa0\x80\"", "\u{fffd}\u{fffd}\u{fffd}"),
+            (b"\"a\xff\"", "a\u{fffd}"),
+        ] {
+            assert_eq!(json(text).unwrap().value, Value::from(read), "{text:?}");
+        }
+        assert!(
+            matches!(json(b"[1, 1e400, -2e400]"), Err(ParseError::Number(literal)) if literal == "1e400")
+        );
+        assert!(matches!(json(b"\xff"), Err(ParseError::Json(_))));
+    }
+
+    #[test]
+    fn a_number_is_found_as_it_is_spelled() {
+        let text = br#"{"a": 1.50, "b": [{"c": 1.5}, {"c": 15e-1}], "d": {"c": 1.5}}"#;
+        assert_eq!(json_number(text, &["b", "c"], |literal| literal != "1.5").as_deref(), Some("15e-1"));
+        assert_eq!(json_number(text, &["a"], |_| true).as_deref(), Some("1.50"));
+        assert_eq!(json_number(text, &["c"], |_| true), None);
+    }
 
     #[test]
     fn zero_with_a_sign_is_zero_and_stays_what_it_is() {

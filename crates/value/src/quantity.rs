@@ -12,7 +12,7 @@ pub enum ParseQuantityError {
     /// A number with something that looks like a suffix but is none.
     #[error("unable to parse quantity's suffix")]
     Suffix,
-    /// A number, but beyond ±2^63 of the largest unit.
+    /// An exponent of more than a thousand. Upstream has no such limit, and takes minutes for some.
     #[error("quantity is out of range")]
     Range,
 }
@@ -25,7 +25,8 @@ enum Style {
 }
 
 /// A fixed-point number with the style in which it is printed. Precision ends at a billionth; what is finer is
-/// rounded up, as apimachinery does.
+/// rounded up, as apimachinery does. Binary quantities end at 2^63-1; decimal ones are compared and added as if they ended at
+/// about 4·10^28, and [`Quantity::canonical`] spells larger ones exactly.
 #[derive(Clone, Copy, Debug)]
 pub struct Quantity {
     nano: i128,
@@ -33,11 +34,47 @@ pub struct Quantity {
 }
 
 const NANO: i128 = 1_000_000_000;
+/// What is larger counts as this, in billionths; two of them can be added.
+const LARGEST: i128 = 40_000_000_000_000_000_000_000_000_000 * NANO;
+const MOST_EXPONENT: i32 = 1000;
 
 impl Quantity {
     /// A whole number without a unit.
     pub fn from_i64(value: i64) -> Self {
         Self { nano: i128::from(value) * NANO, style: Style::DecimalSi }
+    }
+
+    /// How a server spells a quantity that it reads: the canonical form, or the text itself where that is taken for canonical.
+    ///
+    /// # Errors
+    /// If the text is no quantity.
+    pub fn canonical(text: &str) -> Result<String, ParseQuantityError> {
+        let parts = Parts::of(text)?;
+        if text == "0" || parts.is_kept() {
+            return Ok(text.to_owned());
+        }
+        if parts.base == 2 {
+            return text.parse::<Self>().map(|quantity| quantity.to_string());
+        }
+        let (mut digits, mut shift) = parts.decimal();
+        if digits.is_empty() {
+            return Ok("0".to_owned());
+        }
+        if shift < -9 {
+            // Rounded up, such a number is small enough to be counted.
+            let nano = parts.decimal_nano();
+            if nano < LARGEST {
+                let rounded = nano.to_string();
+                digits = rounded.trim_end_matches('0').to_owned();
+                shift = length(&rounded) - length(&digits) - 9;
+            }
+        }
+        // Exponents are multiples of three, and units end at a quintillion.
+        let exponent = shift - shift.rem_euclid(3);
+        let exponent = if parts.style == Style::DecimalSi { exponent.min(18) } else { exponent };
+        digits.extend(std::iter::repeat_n('0', usize::try_from(shift - exponent).unwrap_or_default()));
+        let sign = if parts.negative { "-" } else { "" };
+        Ok(format!("{sign}{digits}{}", unit(parts.style, exponent)))
     }
 
     /// The sum, printed in the style of `self` unless that is nothing. It stops at the largest number there is.
@@ -117,6 +154,108 @@ impl Ord for Quantity {
     }
 }
 
+/// A text taken apart: what is a number in it, and what should be a unit.
+struct Parts<'a> {
+    negative: bool,
+    /// The digits before the point, without leading zeros.
+    whole: &'a str,
+    /// The digits behind it.
+    fraction: &'a str,
+    base: u32,
+    exponent: i32,
+    style: Style,
+}
+
+impl<'a> Parts<'a> {
+    fn of(text: &'a str) -> Result<Self, ParseQuantityError> {
+        let negative = text.starts_with('-');
+        let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+        let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
+        let (number, unit) = unsigned.split_at(end);
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if text.is_empty() || fraction.contains('.') || !looks_like_suffix(unit) {
+            return Err(ParseQuantityError::Format);
+        }
+        let (base, exponent, style) = suffix(unit)?;
+        // No digits at all are zero, as upstream has it.
+        Ok(Self { negative, whole: whole.trim_start_matches('0'), fraction, base, exponent, style })
+    }
+
+    /// The digits without zeros at their ends, and the power of ten that they are to be multiplied with.
+    fn decimal(&self) -> (String, i64) {
+        let digits = [self.whole, self.fraction].concat();
+        let shift = i64::from(self.exponent) - length(self.fraction);
+        let significant = digits.trim_end_matches('0');
+        let shift = shift + length(&digits) - length(significant);
+        (significant.trim_start_matches('0').to_owned(), shift)
+    }
+
+    /// The magnitude in billionths.
+    fn nano(&self) -> i128 {
+        if self.base == 2 { self.binary_nano() } else { self.decimal_nano() }
+    }
+
+    fn decimal_nano(&self) -> i128 {
+        let (digits, shift) = self.decimal();
+        let shift = shift + 9;
+        if digits.is_empty() {
+            return 0;
+        }
+        // Anything finer than a billionth counts as a billionth.
+        let (kept, more) = match usize::try_from(-shift) {
+            Ok(cut) if cut > 0 => (digits.get(..digits.len().saturating_sub(cut)).unwrap_or_default(), 1),
+            _ => (digits.as_str(), 0),
+        };
+        let scale = u32::try_from(shift.max(0)).ok().and_then(|shift| 10i128.checked_pow(shift));
+        let kept: Option<i128> = if kept.is_empty() { Some(0) } else { kept.parse().ok() };
+        let nano = kept.zip(scale).and_then(|(kept, scale)| kept.checked_mul(scale)?.checked_add(more));
+        nano.map_or(LARGEST, |nano| nano.min(LARGEST))
+    }
+
+    fn binary_nano(&self) -> i128 {
+        const CAP: i128 = i64::MAX as i128;
+        let unit = 1i128 << self.exponent;
+        let whole: i128 = match self.whole {
+            "" => 0,
+            digits if digits.len() > 19 => CAP,
+            digits => digits.parse().unwrap_or(CAP),
+        };
+        // Eighteen digits of the fraction are more than a billionth of the largest unit.
+        const PLACES: usize = 18;
+        let digits: String = self.fraction.chars().chain(std::iter::repeat('0')).take(PLACES).collect();
+        let finer = self.fraction.bytes().skip(PLACES).any(|digit| digit != b'0');
+        let parts = digits.parse::<i128>().unwrap_or_default() * unit;
+        let one = 10i128.pow(18);
+        let (more, rest) = (parts / one, parts % one * NANO);
+        let rest = rest / one + i128::from(rest % one != 0 || finer);
+        let nano = (whole * unit + more).min(CAP) * NANO + rest;
+        nano.min(CAP * NANO)
+    }
+
+    /// Whether upstream keeps the text as it is: it takes it for canonical.
+    fn is_kept(&self) -> bool {
+        let digits = length(self.whole).max(1) + length(self.fraction);
+        if self.base == 2 {
+            let value: i64 = self.whole.parse().unwrap_or_default();
+            let precision = 15 - length(self.whole).max(1) - i64::from(self.exponent) * 3 / 10 - 1;
+            let fits = value
+                .checked_mul(1i64.checked_shl(self.exponent.unsigned_abs()).unwrap_or_default())
+                .is_some();
+            return self.fraction.is_empty() && precision >= 0 && fits && value & 7 != 0;
+        }
+        let scale = i64::from(self.exponent) - length(self.fraction);
+        let thousands = match self.fraction {
+            "" => self.whole.ends_with("000"),
+            fraction => [self.whole, fraction].concat().ends_with("000"),
+        };
+        digits <= 18 && scale >= -9 && scale % 3 == 0 && !thousands && !self.whole.is_empty()
+    }
+}
+
+fn length(digits: &str) -> i64 {
+    i64::try_from(digits.len()).unwrap_or(i64::MAX)
+}
+
 /// Letters of suffixes, then an exponent: what may follow a number, whether it means anything or not.
 fn looks_like_suffix(text: &str) -> bool {
     let exponent = text.trim_start_matches(|c: char| "eEinumkKMGTP".contains(c));
@@ -125,9 +264,9 @@ fn looks_like_suffix(text: &str) -> bool {
 }
 
 /// The unit of a suffix as `(base, exponent)`, and the style it belongs to.
-fn suffix(text: &str) -> Option<(i128, i32, Style)> {
-    let decimal = |exponent| Some((10, exponent, Style::DecimalSi));
-    let binary = |exponent| Some((2, exponent, Style::BinarySi));
+fn suffix(text: &str) -> Result<(u32, i32, Style), ParseQuantityError> {
+    let decimal = |exponent| Ok((10, exponent, Style::DecimalSi));
+    let binary = |exponent| Ok((2, exponent, Style::BinarySi));
     match text {
         "n" => decimal(-9),
         "u" => decimal(-6),
@@ -146,12 +285,10 @@ fn suffix(text: &str) -> Option<(i128, i32, Style)> {
         "Pi" => binary(50),
         "Ei" => binary(60),
         _ => {
-            let exponent = text.strip_prefix(['e', 'E'])?;
-            let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-            if digits.is_empty() || digits.len() > 4 || !digits.bytes().all(|b| b.is_ascii_digit()) {
-                return None;
-            }
-            Some((10, exponent.parse().ok()?, Style::DecimalExponent))
+            let exponent = text.strip_prefix(['e', 'E']).ok_or(ParseQuantityError::Suffix)?;
+            let exponent: i64 = exponent.parse().map_err(|_| ParseQuantityError::Suffix)?;
+            let exponent = i32::try_from(exponent).ok().filter(|exponent| exponent.abs() <= MOST_EXPONENT);
+            Ok((10, exponent.ok_or(ParseQuantityError::Range)?, Style::DecimalExponent))
         }
     }
 }
@@ -160,48 +297,15 @@ impl FromStr for Quantity {
     type Err = ParseQuantityError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-        let negative = text.starts_with('-');
-        let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
-        let (number, unit) = unsigned.split_at(end);
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        if text.is_empty() || fraction.contains('.') || !looks_like_suffix(unit) {
-            return Err(ParseQuantityError::Format);
-        }
-        let (base, exponent, style) = suffix(unit).ok_or(ParseQuantityError::Suffix)?;
-        // No digits at all are zero, as upstream has it.
-        let digits: String = [whole, fraction].concat();
-        let digits = digits.trim_start_matches('0');
-        let scale = i32::try_from(fraction.len()).map_err(|_| ParseQuantityError::Range)?;
-        if digits.len() > 30 || scale > 60 {
-            return Err(ParseQuantityError::Range);
-        }
-        let mantissa: i128 =
-            if digits.is_empty() { 0 } else { digits.parse().map_err(|_| ParseQuantityError::Format)? };
-        let magnitude = scaled(mantissa, base, exponent, scale)?;
-        Ok(Self { nano: if negative { -magnitude } else { magnitude }, style })
-    }
-}
-
-/// `mantissa · 10^-scale · base^exponent` in billionths, rounded up.
-fn scaled(mantissa: i128, base: i128, exponent: i32, scale: i32) -> Result<i128, ParseQuantityError> {
-    let range = ParseQuantityError::Range;
-    let (mut n, mut decimal) = (mantissa, 9 - scale);
-    if n == 0 {
-        return Ok(0);
-    }
-    if base == 2 {
-        n = n.checked_mul(1 << exponent).ok_or(range.clone())?;
-    } else {
-        decimal += exponent;
-    }
-    if decimal >= 0 {
-        let power = u32::try_from(decimal).ok().and_then(|d| 10i128.checked_pow(d)).ok_or(range.clone())?;
-        n.checked_mul(power).ok_or(range)
-    } else {
-        // Anything finer than a billionth counts as a billionth.
-        let power = u32::try_from(-decimal).ok().and_then(|d| 10i128.checked_pow(d));
-        Ok(power.map_or(1, |power| div_up(n, power)))
+        let parts = Parts::of(text)?;
+        let nano = parts.nano();
+        // A binary quantity below one is no number of bytes.
+        let style = if parts.style == Style::BinarySi && nano < NANO && nano > 0 {
+            Style::DecimalSi
+        } else {
+            parts.style
+        };
+        Ok(Self { nano: if parts.negative { -nano } else { nano }, style })
     }
 }
 
@@ -225,18 +329,23 @@ impl fmt::Display for Quantity {
             );
         }
         let (mut n, mut exponent) = (self.nano, -9);
-        while n % 1000 == 0 && exponent < 18 {
+        while n % 1000 == 0 && (exponent < 18 || self.style == Style::DecimalExponent) {
             n /= 1000;
             exponent += 3;
         }
-        match (self.style, exponent) {
-            (_, 0) => write!(f, "{n}"),
-            (Style::DecimalExponent, e) => write!(f, "{n}e{e}"),
-            (_, e) => {
-                let units = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
-                let at = usize::try_from((e + 9) / 3).unwrap_or_default();
-                write!(f, "{n}{}", units.get(at).copied().unwrap_or_default())
-            }
+        write!(f, "{n}{}", unit(self.style, exponent))
+    }
+}
+
+/// The unit for a power of ten.
+fn unit(style: Style, exponent: i64) -> String {
+    match (style, exponent) {
+        (_, 0) => String::new(),
+        (Style::DecimalExponent, exponent) => format!("e{exponent}"),
+        _ => {
+            let units = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
+            let at = usize::try_from((exponent + 9) / 3).unwrap_or_default();
+            units.get(at).copied().unwrap_or_default().to_owned()
         }
     }
 }

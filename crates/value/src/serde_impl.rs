@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::map::Builder;
 use crate::{Map, Value};
 
 impl Serialize for Value {
@@ -50,18 +51,18 @@ const MAX_DUPLICATES: usize = 100;
 
 /// Where the parser is, and which keys came twice.
 #[derive(Default)]
-pub(crate) struct Scan {
+pub(crate) struct Scan<'a> {
     pub(crate) path: String,
     pub(crate) duplicates: Vec<String>,
-    /// The paths of all keys as they come, if somebody wants them.
-    pub(crate) keys: Option<Vec<String>>,
+    /// Is shown the paths of all keys as they come.
+    pub(crate) show: Option<&'a mut dyn FnMut(&str)>,
     /// Whether an object whose key comes again is filled from both.
     pub(crate) merges: bool,
 }
 
-pub(crate) struct Seed<'a>(pub(crate) &'a mut Scan);
+pub(crate) struct Seed<'a, 's>(pub(crate) &'a mut Scan<'s>);
 
-impl<'de> DeserializeSeed<'de> for Seed<'_> {
+impl<'de> DeserializeSeed<'de> for Seed<'_, '_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -69,7 +70,7 @@ impl<'de> DeserializeSeed<'de> for Seed<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Seed<'_> {
+impl<'de> Visitor<'de> for Seed<'_, '_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -132,15 +133,15 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
+        let mut map = Builder::default();
         let depth = self.0.path.len();
         while let Some(key) = access.next_key::<String>()? {
             if depth > 0 {
                 self.0.path.push('.');
             }
             self.0.path.push_str(&key);
-            if let Some(keys) = &mut self.0.keys {
-                keys.push(self.0.path.clone());
+            if let Some(show) = &mut self.0.show {
+                show(&self.0.path);
             }
             let mut value = access.next_value_seed(Seed(self.0))?;
             if self.0.merges
@@ -151,7 +152,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
                 merge(&mut merged, std::mem::take(later));
                 value = Value::Object(merged);
             }
-            if map.insert(key, value).is_some() && self.0.duplicates.len() < MAX_DUPLICATES {
+            if map.insert(key.into(), value).is_some() && self.0.duplicates.len() < MAX_DUPLICATES {
                 let path = self.0.path.clone();
                 if !self.0.duplicates.contains(&path) {
                     self.0.duplicates.push(path);
@@ -159,7 +160,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
             }
             self.0.path.truncate(depth);
         }
-        Ok(Value::Object(map))
+        Ok(Value::Object(map.finish()))
     }
 }
 

@@ -1,11 +1,13 @@
 //! List: a snapshot of the store, filtered, page by page.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ::base64::Engine as _;
+use ::base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pilothouse_store::Snapshot;
+use pilothouse_value::base64::{self, Alphabet};
 use pilothouse_value::{Status, Value, parse};
 
 use crate::document::Document;
+use crate::intake;
 use crate::options::ListOptions;
 use crate::present;
 use crate::select::Selection;
@@ -170,8 +172,8 @@ fn token(version: i64, key: &str) -> String {
 fn read_token(text: &str) -> Result<(i64, String), Status> {
     let invalid =
         |why: &str| Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
-    let bytes =
-        URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).map_err(|error| invalid(&error.to_string()))?;
+    let bytes = base64::decode(Alphabet::RawUrl, text.trim_end_matches('=').as_bytes())
+        .map_err(|error| invalid(&error.to_string()))?;
     let document = parse::json(&bytes)
         .map_err(|error| invalid(&parse::json_syntax_error(&bytes).unwrap_or_else(|| error.to_string())))?
         .value;
@@ -179,8 +181,23 @@ fn read_token(text: &str) -> Result<(i64, String), Status> {
         let version = document.str_at(&["v"]).unwrap_or_default();
         return Err(invalid(&format!("server does not recognize this encoded version {version}")));
     }
+    for (key, wanted) in [("v", "string"), ("rv", "int64"), ("start", "string")] {
+        let Some(member) = document.get(key).filter(|member| !member.is_null()) else { continue };
+        let fits =
+            if wanted == "string" { member.as_str().is_some() } else { matches!(member, Value::Int(_)) };
+        if !fits {
+            let found = intake::go_name(member);
+            return Err(invalid(&format!(
+                "json: cannot unmarshal {found} into Go struct field continueToken.{key} of type {wanted}"
+            )));
+        }
+    }
     let version = document.get("rv").and_then(Value::as_i64).unwrap_or_default();
     let start = document.str_at(&["start"]).unwrap_or_default();
+    // It must not lead out of what is listed.
+    if start.split('/').any(|part| part == "." || part == "..") || start.contains("//") {
+        return Err(invalid(start));
+    }
     if version == 0 || start.is_empty() {
         return Err(invalid("incorrect encoded start resourceVersion (version meta.k8s.io/v1)"));
     }

@@ -181,16 +181,13 @@ async fn apply(
         return Err(target.not_found());
     }
     check_applied_kind(&resource.gvk(), &incoming.value)?;
-    let complaint = strict_complaint(context, &incoming, options.field_validation);
-    let applied = incoming.value;
+    let Incoming { value: applied, spelling } = incoming;
     let force = options.force.unwrap_or_default();
     let writer = Writer::of(context, target, options);
     let others = Others::of(&context.state, resource);
     let make = |live: Option<&Value>| -> Result<Value, Status> {
         let made = ownership::apply(target, &others, live, &applied, &writer.manager(), force)?;
-        if let Some(complaint) = &complaint {
-            return Err(complaint.clone());
-        }
+        complain_of_keys(context, &spelling.repeated, options.field_validation)?;
         check_place(target, &made)?;
         intake::read_applied(context, resource, made)
     };
@@ -226,13 +223,6 @@ async fn apply(
 /// # Errors
 /// 400 otherwise.
 pub(crate) fn check_applied_kind(gvk: &Gvk, applied: &Value) -> Result<(), Status> {
-    if let Some(wrong) = Some(applied).filter(|applied| applied.as_object().is_none() && !applied.is_null()) {
-        return Err(Status::bad_request(format!(
-            "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go value of \
-             type map[string]interface {{}}",
-            intake::go_name(wrong)
-        )));
-    }
     let text = |key: &str| applied.str_at(&[key]).unwrap_or_default();
     let version: GroupVersion = text("apiVersion").parse().unwrap_or_default();
     let given = version.kind(text("kind"));
@@ -245,21 +235,27 @@ pub(crate) fn check_applied_kind(gvk: &Gvk, applied: &Value) -> Result<(), Statu
     )))
 }
 
-/// What is wrong with an applied document that has keys twice: an error for those who are strict, a warning for others.
-pub(crate) fn strict_complaint(
+/// Tells of keys that came twice in an applied document, which is done once it has been applied.
+///
+/// # Errors
+/// 400 for those who are strict; for others they are warnings.
+pub(crate) fn complain_of_keys(
     context: &Context,
-    incoming: &Incoming,
+    repeated: &[String],
     validation: FieldValidation,
-) -> Option<Status> {
-    if incoming.duplicates.is_empty() || validation == FieldValidation::Ignore {
-        return None;
+) -> Result<(), Status> {
+    if repeated.is_empty() || validation == FieldValidation::Ignore {
+        return Ok(());
     }
-    let complaints = intake::complaints(Vec::new(), incoming.duplicates.clone(), &[]).join(", ");
     if validation == FieldValidation::Strict {
-        return Some(Status::bad_request(format!("error strict decoding patch: {complaints}")));
+        let why = intake::repeated_keys(repeated);
+        let why = format!("error strict decoding patch: error converting YAML to JSON: {why}");
+        return Err(Status::bad_request(why));
     }
-    context.warn(complaints);
-    None
+    for complaint in repeated {
+        context.warn(complaint.clone());
+    }
+    Ok(())
 }
 
 /// The namespace and the name that an object says must be those of the path.

@@ -6,6 +6,7 @@ use pilothouse_store::Snapshot;
 use pilothouse_value::Status;
 
 use crate::document::Document;
+use crate::options::no_number;
 use crate::state::{Context, State, Target};
 use crate::{elsewhere, present, verbs};
 
@@ -45,7 +46,8 @@ pub(crate) async fn get(
 /// 400 if it is no number.
 pub(crate) fn parse(version: Option<&str>) -> Result<Option<u64>, Status> {
     let Some(version) = version.filter(|version| !version.is_empty()) else { return Ok(None) };
-    match version.parse::<u64>() {
+    // Go knows no sign here.
+    match version.strip_prefix('+').map_or_else(|| version.parse::<u64>(), |_| "".parse()) {
         Ok(0) => Ok(None),
         Ok(version) => Ok(Some(version)),
         Err(_) => Err(Status::bad_request(format!("invalid resource version: {}", no_version(version)))),
@@ -55,7 +57,7 @@ pub(crate) fn parse(version: Option<&str>) -> Result<Option<u64>, Status> {
 /// What is wrong with a version that is no number.
 pub(crate) fn no_version(version: &str) -> String {
     let quoted = pilothouse_value::field::quote(version);
-    format!("resourceVersion: Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: invalid syntax")
+    format!("resourceVersion: Invalid value: {quoted}: {}", no_number("ParseUint", version))
 }
 
 /// Waits a little for a version of the future.

@@ -66,7 +66,6 @@ pub(crate) async fn patch(
 ) -> Result<Changed, Status> {
     if kind == PatchKind::Apply {
         patch::check_applied_kind(&gvk(), &incoming.value)?;
-        let complaint = patch::strict_complaint(context, &incoming, options.field_validation);
         let force = options.force.unwrap_or_default();
         let is_built_in = target.resource.is_built_in();
         return write(context, target, options, |current, manager| {
@@ -92,10 +91,8 @@ pub(crate) async fn patch(
                 );
                 return Err(Status::new(500, "", text));
             }
-            match &complaint {
-                Some(complaint) => Err(complaint.clone()),
-                None => Ok((read(scale)?, Tracking::Done)),
-            }
+            patch::complain_of_keys(context, &incoming.spelling.repeated, options.field_validation)?;
+            Ok((read(scale)?, Tracking::Done))
         })
         .await;
     }

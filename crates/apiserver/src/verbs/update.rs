@@ -10,7 +10,7 @@ use pilothouse_value::{Status, Value, object};
 use crate::admission::{self, Attributes};
 use crate::document::Document;
 use crate::intake::{self, Incoming};
-use crate::options::WriteOptions;
+use crate::options::{WriteOptions, no_number};
 use crate::state::{Context, State, Target};
 use crate::verbs::create::{self, Tracking};
 use crate::verbs::{self, Outcome, scale};
@@ -40,7 +40,7 @@ pub(crate) async fn update(
     let version = object::resource_version(&body).to_owned();
     metadata::dedup_owners(context, &mut body, false);
     if !version.is_empty() && version.parse::<u64>().is_err() {
-        let message = format!("strconv.ParseUint: parsing {}: invalid syntax", field::quote(&version));
+        let message = no_number("ParseUint", &version);
         return Err(Status::new(500, "", message));
     }
     let stored = context.state.store.get(&resource.key, &target.namespace, &target.name);

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use base64::Engine as _;
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
 use pilothouse_apiserver::{LocalService, Server, User};
@@ -29,7 +30,7 @@ macro_rules! topics {
     };
 }
 
-topics!(apply, changes, crd, create, delete, http, list, pains, patch, update, upgrades, watch);
+topics!(apply, changes, crd, create, delete, http, list, pains, patch, update, upgrades, watch, yaml);
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/recorded/truth")
@@ -249,6 +250,9 @@ impl Talk {
     fn body(&self, body: &Value) -> bytes::Bytes {
         if let Some(file) = body.str_at(&["file"]) {
             return std::fs::read(crate::recorded::corpus().join(file)).unwrap().into();
+        }
+        if let Some(bytes) = body.str_at(&["base64"]) {
+            return base64::engine::general_purpose::STANDARD.decode(bytes).unwrap().into();
         }
         self.fill(&body.as_str().map_or_else(|| body.to_json(), str::to_owned)).into()
     }

@@ -4,11 +4,11 @@
 
 use std::fmt;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use pilothouse_value::{Gvk, Map, Quantity, Timestamp, Value};
+use ::base64::Engine as _;
+use ::base64::engine::general_purpose::STANDARD;
+use pilothouse_value::base64::{self, Alphabet};
+use pilothouse_value::{Gvk, Map, ParseQuantityError, Quantity, Timestamp, Value};
 
-use super::go_time;
 use super::types::{self, Field, Form, PropsOr, TypeDef};
 
 /// A body that cannot be read into its kind's Go struct. Its text is what a server answers with status 400.
@@ -49,6 +49,21 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
+impl DecodeError {
+    /// Go names a number as the text spells it: `spelled` is asked for the spelling of a number, by the keys that lead to it.
+    #[must_use]
+    pub fn with_spelling(mut self, spelled: impl FnOnce(&[&str], f64) -> Option<String>) -> Self {
+        let path: Vec<&str> = self.failure.path.iter().rev().copied().collect();
+        if let Why::Type { found, .. } = &mut self.failure.why
+            && let Some(Ok(number)) = found.strip_prefix("number ").map(str::parse)
+            && let Some(spelled) = spelled(&path, number)
+        {
+            *found = format!("number {spelled}");
+        }
+        self
+    }
+}
+
 /// Reads `object` as Go would read it into the struct of `gvk`, and leaves it as Go would write it. Fields that the
 /// kind does not have are removed: prune by the schema first if they are to be told. A kind that is not built in is
 /// left alone.
@@ -81,8 +96,8 @@ impl Failure {
         let found = match found {
             Value::Bool(_) => "bool".to_owned(),
             // A number of the wrong range is shown, a number in place of something else is not.
-            Value::Int(n) if wanted.starts_with("int") => format!("number {n}"),
-            Value::Float(n) if wanted.starts_with("int") => format!("number {n}"),
+            Value::Int(n) if is_number(&wanted) => format!("number {n}"),
+            Value::Float(n) if is_number(&wanted) => format!("number {n}"),
             Value::Int(_) | Value::Float(_) => "number".to_owned(),
             other => other.kind_name().to_owned(),
         };
@@ -200,21 +215,36 @@ fn read(form: &Form, value: &mut Value) -> Result<(), Failure> {
             })
         }
         (Form::Bytes, Value::String(text)) => {
-            let clean: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
-            STANDARD.decode(&clean).map_err(|error| Failure::text(base64_text(&clean, &error)))?;
-            *text = clean;
+            let bytes = base64::decode(Alphabet::Standard, text.as_bytes()).map_err(Failure::text)?;
+            *text = STANDARD.encode(bytes);
+            Ok(())
+        }
+        // Go fills bytes from a list of numbers, too.
+        (Form::Bytes, Value::Array(items)) => {
+            let byte = |item: &Value| match item {
+                Value::Int(number) => {
+                    u8::try_from(*number).map_err(|_| Failure::type_(item, "uint8".to_owned()))
+                }
+                Value::Null => Ok(0),
+                other => Err(Failure::type_(other, "uint8".to_owned())),
+            };
+            let bytes: Vec<u8> = items.iter().map(byte).collect::<Result<_, _>>()?;
+            *value = STANDARD.encode(bytes).into();
             Ok(())
         }
         (Form::Time, Value::String(text)) => time(text, false).map(|time| *text = time.to_string()),
         (Form::MicroTime, Value::String(text)) => time(text, true).map(|time| *text = time.micro()),
         (Form::Duration, Value::String(_)) => Ok(()),
+        // What is neither text nor number is read as its text.
+        (Form::Quantity, Value::Bool(_) | Value::Array(_) | Value::Object(_)) => {
+            Err(Failure::text(ParseQuantityError::Format))
+        }
         (Form::Quantity, Value::String(_) | Value::Int(_) | Value::Float(_)) => {
             let text = match &*value {
                 Value::String(text) => text.trim().to_owned(),
                 other => other.to_json(),
             };
-            let quantity: Quantity = text.parse().map_err(Failure::text)?;
-            *value = quantity.to_string().into();
+            *value = Quantity::canonical(&text).map_err(Failure::text)?.into();
             Ok(())
         }
         (Form::PropsOr(PropsOr::Bool), Value::Bool(_)) => Ok(()),
@@ -241,15 +271,12 @@ fn read_props(value: &mut Value) -> Result<(), Failure> {
 }
 
 fn time(text: &str, micro: bool) -> Result<Timestamp, Failure> {
-    go_time::parse(text, micro).map_err(Failure::text)
+    if micro { Timestamp::parse_micro(text) } else { Timestamp::parse(text) }.map_err(Failure::text)
 }
 
-fn base64_text(text: &str, error: &base64::DecodeError) -> String {
-    let at = match error {
-        base64::DecodeError::InvalidByte(at, _) | base64::DecodeError::InvalidLastSymbol(at, _) => *at,
-        base64::DecodeError::InvalidLength(_) | base64::DecodeError::InvalidPadding => text.len() / 4 * 4,
-    };
-    format!("illegal base64 data at input byte {at}")
+/// Whether a Go type is one of whole numbers.
+fn is_number(name: &str) -> bool {
+    name.starts_with("int") || name.starts_with("uint")
 }
 
 /// The Go name of a struct with its package: `v1.PodSpec`.

@@ -7,14 +7,28 @@ const DEEPEST: usize = 10_000;
 ///
 /// The text is that of `encoding/json`, such as `invalid character '}' looking for beginning of value`.
 pub fn json_syntax_error(text: &[u8]) -> Option<String> {
-    let mut scanner = Scanner { text, at: 0 };
-    let result = scanner.document();
-    result.err()
+    Scanner::new(text).document().err()
 }
 
-struct Scanner<'a> {
+/// How a JSON text spells the number that the keys of `path` lead to, through any items of lists, and that `is` says yes to. Go
+/// names numbers as they are spelled.
+pub fn json_number(text: &[u8], path: &[&str], is: impl Fn(&str) -> bool) -> Option<String> {
+    let mut found = None;
+    Scanner::new(text).numbers(|keys, literal| {
+        let there =
+            keys.len() == path.len() && keys.iter().zip(path).all(|(key, name)| *key == name.as_bytes());
+        if found.is_none() && there && is(literal) {
+            found = Some(literal.to_owned());
+        }
+    });
+    found
+}
+
+pub(super) struct Scanner<'a> {
     text: &'a [u8],
     at: usize,
+    /// The keys of the objects that are open, as they are spelled, if somebody wants to know.
+    keys: Option<Vec<&'a [u8]>>,
 }
 
 /// What a value may be followed by, for the innermost object or array that is open.
@@ -23,8 +37,22 @@ enum Open {
     Array,
 }
 
-impl Scanner<'_> {
+impl<'a> Scanner<'a> {
+    pub(super) fn new(text: &'a [u8]) -> Self {
+        Self { text, at: 0, keys: None }
+    }
+
+    /// Shows every number with the keys that lead to it, up to where the text breaks.
+    pub(super) fn numbers(mut self, mut show: impl FnMut(&[&'a [u8]], &'a str)) {
+        self.keys = Some(Vec::new());
+        let _broken = self.walk(&mut show);
+    }
+
     fn document(&mut self) -> Result<(), String> {
+        self.walk(&mut |_, _| {})
+    }
+
+    fn walk(&mut self, show: &mut dyn FnMut(&[&'a [u8]], &'a str)) -> Result<(), String> {
         let mut open: Vec<Open> = Vec::new();
         loop {
             // A value begins here.
@@ -51,6 +79,15 @@ impl Scanner<'_> {
                         continue;
                     }
                 }
+                b'-' | b'0'..=b'9' => {
+                    let start = self.at;
+                    self.scalar()?;
+                    let literal =
+                        self.text.get(start..self.at).and_then(|literal| std::str::from_utf8(literal).ok());
+                    if let (Some(keys), Some(literal)) = (&self.keys, literal) {
+                        show(keys, literal);
+                    }
+                }
                 _ => self.scalar()?,
             }
             // A value has ended: close what ends with it.
@@ -65,10 +102,14 @@ impl Scanner<'_> {
                         b',' => {
                             self.at += 1;
                             self.space();
+                            self.leave();
                             self.key()?;
                             break;
                         }
-                        b'}' => self.close(&mut open),
+                        b'}' => {
+                            self.leave();
+                            self.close(&mut open);
+                        }
                         c => return Err(invalid(c, "after object key:value pair")),
                     },
                     Some(Open::Array) => match self.peek()? {
@@ -93,6 +134,13 @@ impl Scanner<'_> {
         Ok(())
     }
 
+    /// The value of a key has ended.
+    fn leave(&mut self) {
+        if let Some(keys) = &mut self.keys {
+            keys.pop();
+        }
+    }
+
     fn close(&mut self, open: &mut Vec<Open>) {
         self.at += 1;
         open.pop();
@@ -108,6 +156,11 @@ impl Scanner<'_> {
         Ok(c)
     }
 
+    /// The next byte of a word or number. Go looks at a text that ends within one as if a space came next.
+    fn next_of_word(&mut self) -> u8 {
+        self.next().unwrap_or(b' ')
+    }
+
     fn space(&mut self) {
         while matches!(self.text.get(self.at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
             self.at += 1;
@@ -115,9 +168,14 @@ impl Scanner<'_> {
     }
 
     fn key(&mut self) -> Result<(), String> {
+        let start = self.at + 1;
         match self.next()? {
             b'"' => self.string()?,
             c => return Err(invalid(c, "looking for beginning of object key string")),
+        }
+        let key = self.text.get(start..self.at - 1).unwrap_or_default();
+        if let Some(keys) = &mut self.keys {
+            keys.push(key);
         }
         self.space();
         match self.next()? {
@@ -132,7 +190,7 @@ impl Scanner<'_> {
             b't' => self.literal("true"),
             b'f' => self.literal("false"),
             b'n' => self.literal("null"),
-            b'-' => match self.next()? {
+            b'-' => match self.next_of_word() {
                 b'0' => self.fraction(),
                 b'1'..=b'9' => self.digits(),
                 c => Err(invalid(c, "in numeric literal")),
@@ -145,7 +203,7 @@ impl Scanner<'_> {
 
     fn literal(&mut self, word: &str) -> Result<(), String> {
         for expected in word.bytes().skip(1) {
-            let c = self.next()?;
+            let c = self.next_of_word();
             if c != expected {
                 let expected = expected as char;
                 return Err(invalid(c, &format!("in literal {word} (expecting '{expected}')")));
@@ -168,7 +226,7 @@ impl Scanner<'_> {
     fn fraction(&mut self) -> Result<(), String> {
         if self.text.get(self.at) == Some(&b'.') {
             self.at += 1;
-            match self.next()? {
+            match self.next_of_word() {
                 b'0'..=b'9' => self.skip_digits(),
                 c => return Err(invalid(c, "after decimal point in numeric literal")),
             }
@@ -178,7 +236,7 @@ impl Scanner<'_> {
             if matches!(self.text.get(self.at), Some(b'+' | b'-')) {
                 self.at += 1;
             }
-            match self.next()? {
+            match self.next_of_word() {
                 b'0'..=b'9' => self.skip_digits(),
                 c => return Err(invalid(c, "in exponent of numeric literal")),
             }
@@ -190,11 +248,11 @@ impl Scanner<'_> {
         loop {
             match self.next()? {
                 b'"' => return Ok(()),
-                b'\\' => match self.next()? {
+                b'\\' => match self.next_of_word() {
                     b'b' | b'f' | b'n' | b'r' | b't' | b'\\' | b'/' | b'"' => {}
                     b'u' => {
                         for _ in 0..4 {
-                            let c = self.next()?;
+                            let c = self.next_of_word();
                             if !c.is_ascii_hexdigit() {
                                 return Err(invalid(c, "in \\u hexadecimal character escape"));
                             }

@@ -14,7 +14,6 @@ static VERSIONS: LazyLock<Regex> = LazyLock::new(|| {
         r#"((?:resource version|resourceVersion|current)[a-z ]*: ?|does not match the ResourceVersion in record \(|revision=|"resourceVersion":")\d+(?: \(\d+\))?"#,
     )
 });
-static YAML: LazyLock<Regex> = LazyLock::new(|| regex(r"(?s)yaml: .*?( \(|$)"));
 static DUMP: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?s)Invalid value: "\{\\".*\}": "#));
 static NAME: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(uid|rv)-\d+\b"));
 static AGE: LazyLock<Regex> = LazyLock::new(|| regex(r"^\d+(ms|s|m\d*s?)$"));
@@ -47,7 +46,6 @@ impl Names {
             if near_now(&found[0]) { "TIME".to_owned() } else { found[0].to_owned() }
         });
         let text = DUMP.replace_all(&text, "Invalid value: \"{...}\": ");
-        let text = YAML.replace_all(&text, "yaml: ...${1}");
         VERSIONS.replace_all(&text, "${1}N").into_owned()
     }
 
