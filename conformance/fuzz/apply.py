@@ -29,6 +29,24 @@ SPEC = {"type": "object", "properties": {
 }}
 NEWER = copy.deepcopy(SPEC)
 NEWER["properties"]["extra"] = STRING
+PORT = {"type": "object", "required": ["port"], "properties": {
+    "port": INT, "protocol": {"type": "string", "default": "TCP"}, "name": STRING,
+    "hosts": {"type": "array", "x-kubernetes-list-type": "set", "items": STRING},
+    "routes": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["path"], "items": {
+        "type": "object", "required": ["path"], "properties": {"path": STRING, "weight": {"type": "integer", "default": 1}}}}}}
+SHIP = {"type": "object", "properties": {
+    "numbers": {"type": "array", "x-kubernetes-list-type": "set", "items": INT},
+    "ports": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port", "protocol"], "items": PORT},
+    "three": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["a", "b", "c"], "items": {
+        "type": "object", "properties": {"a": {"type": "string", "default": "x"}, "b": {"type": "integer", "default": 0},
+                                         "c": {"type": "boolean", "default": False}, "d": STRING}}},
+    "rows": {"type": "array", "x-kubernetes-list-type": "atomic", "items": {"type": "object", "properties": {"x": STRING, "y": INT}}},
+    "byName": {"type": "object", "additionalProperties": PORT},
+    "whole": {"type": "object", "x-kubernetes-map-type": "atomic", "additionalProperties": STRING},
+    "template": {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True},
+    "settings": {"type": "object", "default": {"mode": "x"}, "properties": {"mode": {"type": "string", "default": "y"}, "level": {"type": "integer", "default": 3}}},
+    "ratio": {"type": "number"}, "maybe": {"type": "object", "nullable": True, "properties": {"x": STRING}},
+}}
 STATUS = {"type": "object", "properties": {"ok": STRING, "replicas": INT, "selector": STRING}}
 
 
@@ -41,11 +59,14 @@ def version(name, spec, storage):
     }
 
 
-CRD = {
-    "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "boats.fuzz.example.com"},
-    "spec": {"group": "fuzz.example.com", "scope": "Namespaced", "names": {"plural": "boats", "kind": "Boat"},
-             "versions": [version("v1", SPEC, True), version("v2", NEWER, False)]},
-}
+def definition(plural, kind, versions):
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"{plural}.fuzz.example.com"},
+        "spec": {"group": "fuzz.example.com", "scope": "Namespaced", "names": {"plural": plural, "kind": kind}, "versions": versions},
+    }
+
+
+CRDS = [definition("boats", "Boat", [version("v1", SPEC, True), version("v2", NEWER, False)]), definition("ships", "Ship", [version("v1", SHIP, True)])]
 
 
 class Random(random.Random):
@@ -117,6 +138,71 @@ class Random(random.Random):
         condition = lambda: {"type": self.word(), "status": "True"}
         return self.some({"replicas": lambda: 1, "conditions": lambda: self.unique(condition, lambda item: item["type"])})
 
+    def ship(self):
+        number = lambda: self.choice([0, 1, 1, 2, 3])
+        routes = lambda: self.unique(lambda: {"path": self.word(), **self.some({"weight": number})}, lambda item: item["path"])
+        port = lambda: {"port": number(), **self.some({
+            "protocol": lambda: self.choice(["TCP", "UDP"]), "name": self.word, "hosts": lambda: self.unique(self.word, str), "routes": routes})}
+        three = lambda: self.some({"a": self.word, "b": number, "c": lambda: self.choice([True, False]), "d": self.word})
+        spec = self.some({
+            "numbers": lambda: self.unique(number, str), "ports": lambda: self.unique(port, lambda item: (item["port"], item.get("protocol", "TCP"))),
+            "three": lambda: self.unique(three, lambda item: (item.get("a", "x"), item.get("b", 0), item.get("c", False))),
+            "rows": lambda: [self.some({"x": self.word, "y": number}) for _ in range(self.randint(0, 2))],
+            "byName": lambda: {self.choice("abc"): port() for _ in range(self.randint(0, 2))}, "whole": self.words,
+            "template": lambda: {"apiVersion": "v1", "kind": self.choice(["ConfigMap", "Pod"]), "metadata": {"labels": self.words()}, "data": self.words()},
+            "settings": lambda: self.some({"mode": self.word, "level": number}), "ratio": lambda: self.choice([1, 1.5, 0.25]),
+            "maybe": lambda: self.choice([None, {}, {"x": "y"}]),
+        })
+        return {"spec": spec} if self.random() < 0.9 else {}
+
+    def service(self):
+        port = lambda: {"port": self.randint(1, 3), "name": "p" + self.word(), **self.some({
+            "protocol": lambda: self.choice(["TCP", "UDP"]), "targetPort": lambda: self.choice([80, "http"]), "appProtocol": lambda: "a.b/c"})}
+        ports, names = self.unique(port, lambda item: (item["port"], item.get("protocol", "TCP"))), set()
+        ports = [item for item in ports if item["name"] not in names and not names.add(item["name"])] or [{"port": 1, "name": "p"}]
+        return {"spec": {"ports": ports, **self.some({
+            "selector": self.words, "type": lambda: self.choice(["ClusterIP", "NodePort", "LoadBalancer"]), "externalIPs": lambda: ["1.2.3.4"],
+            "sessionAffinity": lambda: self.choice(["None", "ClientIP"]), "publishNotReadyAddresses": lambda: True,
+            "loadBalancerSourceRanges": lambda: self.choice([[], ["10.0.0.0/8"]]), "internalTrafficPolicy": lambda: self.choice(["Cluster", "Local"]),
+        })}}
+
+    def service_status(self):
+        condition = lambda: {"type": "a.b/" + self.word(), "status": "True", "reason": "R", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        return self.some({"conditions": lambda: self.unique(condition, lambda item: item["type"]),
+                          "loadBalancer": lambda: {"ingress": [{"ip": "1.2.3." + str(self.randint(1, 2))}]}})
+
+    def template(self, **more):
+        names = self.sample(["c", "d", "e"], self.randint(1, 2))
+        return {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [self.container(name) for name in names], **more, **self.some({
+            "nodeSelector": self.words, "hostAliases": lambda: self.unique(lambda: {"ip": "1.2.3." + str(self.randint(1, 2)), "hostnames": ["a"]}, str),
+            "volumes": lambda: self.unique(lambda: {"name": self.word(), "emptyDir": {}}, lambda item: item["name"])})}}
+
+    def stateful_set(self):
+        claim = lambda: {"metadata": {"name": self.word()}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+        return {"spec": {"serviceName": "s", "selector": {"matchLabels": {"app": "x"}}, "template": self.template(), **self.some({
+            "replicas": lambda: self.randint(0, 3), "minReadySeconds": lambda: 1, "podManagementPolicy": lambda: "Parallel",
+            "volumeClaimTemplates": lambda: self.unique(claim, lambda item: item["metadata"]["name"]),
+            "updateStrategy": lambda: self.choice([{"type": "OnDelete"}, {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}]),
+            "persistentVolumeClaimRetentionPolicy": lambda: {"whenDeleted": "Delete"}})}}
+
+    def stateful_set_status(self):
+        condition = lambda: {"type": self.word(), "status": "True"}
+        return {"replicas": 1, **self.some({"readyReplicas": lambda: 1, "conditions": lambda: self.unique(condition, lambda item: item["type"])})}
+
+    def job(self):
+        return {"spec": {"template": self.template(restartPolicy=self.choice(["Never", "OnFailure"])), **self.some({
+            "parallelism": lambda: self.randint(0, 2), "completions": lambda: self.randint(1, 2), "backoffLimit": lambda: self.randint(1, 3),
+            "suspend": lambda: self.choice([True, False]), "ttlSecondsAfterFinished": lambda: 5, "activeDeadlineSeconds": lambda: self.randint(5, 6)})}}
+
+    def pod(self):
+        made = self.template()
+        return {"spec": made["spec"]}
+
+    def pod_status(self):
+        condition = lambda: {"type": self.choice(["Ready", "PodScheduled", "a.b/c"]), "status": self.choice(["True", "False"])}
+        return self.some({"phase": lambda: self.choice(["Pending", "Running"]), "message": self.word, "hostIP": lambda: "1.2.3.4",
+                          "podIPs": lambda: [{"ip": "1.2.3.5"}], "conditions": lambda: self.unique(condition, lambda item: item["type"])})
+
     def config(self):
         return self.some({"data": self.words, "binaryData": lambda: {}, "immutable": lambda: False})
 
@@ -136,6 +222,11 @@ KINDS = [
     [Kind("fuzz.example.com/v1", "boats", "Boat", lambda r: r.boat(False), Random.boat_status, True)],
     [Kind("apps/v1", "deployments", "Deployment", Random.deployment, Random.deployment_status, True)],
     [Kind("v1", "configmaps", "ConfigMap", Random.config)],
+    [Kind("fuzz.example.com/v1", "ships", "Ship", Random.ship, Random.boat_status, True)],
+    [Kind("v1", "services", "Service", Random.service, Random.service_status)],
+    [Kind("apps/v1", "statefulsets", "StatefulSet", Random.stateful_set, Random.stateful_set_status, True)],
+    [Kind("batch/v1", "jobs", "Job", Random.job)],
+    [Kind("v1", "pods", "Pod", Random.pod, Random.pod_status)],
 ]
 
 APPLY, MERGE, STRATEGIC, JSON = (f"application/{kind}" for kind in
@@ -201,7 +292,7 @@ def step(rng, kinds, name):
         return "PATCH", place + query, JSON, list(operations(rng, document))
     del document["apiVersion"], document["kind"]
     document["metadata"].pop("name", None)
-    if choice < 0.94 and kind.kind != "Boat":
+    if choice < 0.94 and kind.kind not in ("Boat", "Ship"):
         return "PATCH", place + query, STRATEGIC, document
     return "PATCH", place + query, MERGE, document
 
@@ -210,9 +301,18 @@ def comparable(response):
     """An answer without what is another's every time."""
     try:
         said = response.json()
+        uid = said.get("metadata", {}).get("uid")
+        if uid:
+            said = json.loads(response.text.replace(uid, "UID"))
     except ValueError:
         return [response.status_code, response.text]
     meta = said.get("metadata", {})
+    if said.get("kind") == "Service":
+        # Addresses and ports are allocated at random.
+        for key in ("clusterIP", "clusterIPs", "healthCheckNodePort"):
+            said["spec"][key] = key in said["spec"] and said["spec"][key] not in ("None", ["None"])
+        for port in said["spec"].get("ports", []):
+            port["nodePort"] = "nodePort" in port
     for key in ("uid", "creationTimestamp", "resourceVersion", "deletionTimestamp"):
         meta.pop(key, None)
     for entry in meta.get("managedFields", []):
@@ -231,9 +331,9 @@ def comparable(response):
     return [response.status_code, said, warnings]
 
 
-def story(rng, servers, number, length):
+def story(rng, servers, number, length, only=None):
     """Sends random writes of one object to both; yields the requests that were answered differently."""
-    kinds = rng.choice(KINDS)
+    kinds = rng.choice(KINDS if only is None else [kinds for kinds in KINDS if kinds[0].kind in only])
     name = f"o{number}"
     sent = []
     for _ in range(length):
@@ -269,6 +369,7 @@ def main():
     parser.add_argument("--ours", required=True, help="folder of our etcd and kube-apiserver")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--stories", type=int, default=100)
+    parser.add_argument("--kinds", nargs="*", help="only stories of these kinds, such as Pod")
     parser.add_argument("--first", type=int, default=0, help="the number of the first story")
     parser.add_argument("--log", action="store_true", help="print every request and both answers")
     parser.add_argument("--length", type=int, default=12, help="writes of one object")
@@ -276,11 +377,12 @@ def main():
     cases = found = 0
     with Server(arguments.real) as real, Server(arguments.ours) as ours:
         for server in (real, ours):
-            server.create_crd(json.dumps(CRD), "application/json")
+            for crd in CRDS:
+                server.create_crd(json.dumps(crd), "application/json")
         time.sleep(3)
         for number in range(arguments.first, arguments.first + arguments.stories):
             rng = Random(arguments.seed * 1_000_003 + number)
-            for same, sent, answers in story(rng, (real, ours), number, arguments.length):
+            for same, sent, answers in story(rng, (real, ours), number, arguments.length, arguments.kinds):
                 cases += 1
                 if arguments.log:
                     print(json.dumps({"sent": sent[-1], "real": answers[0], "ours": answers[1]}))

@@ -19,31 +19,21 @@ pub struct Entry {
     pub object: Value,
 }
 
-/// All roles and bindings of a new cluster. Times in the bookkeeping of fields are `now`.
-pub fn entries(now: &str) -> Vec<Entry> {
-    let mut entries = read();
-    for entry in &mut entries {
+/// All roles and bindings of a new cluster, one after the other. Times in the bookkeeping of fields are `now`.
+pub fn entries(now: &str) -> impl Iterator<Item = Entry> {
+    let mut lines = TABLE.lines().filter(|line| !line.starts_with('#')).peekable();
+    std::iter::from_fn(move || {
+        let (kind, rest) = lines.next()?.split_once(' ')?;
+        let mut entry = read_head(kind, rest)?;
+        let rules = std::iter::from_fn(|| lines.next_if(|line| line.starts_with("  ")));
+        let rules: Vec<Value> = rules.filter_map(|line| read_rule(line.trim_start())).collect();
+        if let Some(known) = entry.object.get_mut("rules").and_then(Value::as_array_mut) {
+            known.extend(rules);
+        }
         let managers = entry.object.at_mut(&["metadata", "managedFields"]).and_then(Value::as_array_mut);
         managers.into_iter().flatten().for_each(|manager| manager.set(&["time"], now));
-    }
-    entries
-}
-
-/// The table as documents, without times.
-fn read() -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::with_capacity(150);
-    for line in TABLE.lines().filter(|line| !line.starts_with('#')) {
-        if let Some(rule) = line.strip_prefix("  ") {
-            if let (Some(entry), Some(rule)) = (entries.last_mut(), read_rule(rule))
-                && let Some(rules) = entry.object.get_mut("rules").and_then(Value::as_array_mut)
-            {
-                rules.push(rule);
-            }
-        } else if let Some((kind, rest)) = line.split_once(' ') {
-            entries.extend(read_head(kind, rest));
-        }
-    }
-    entries
+        Some(entry)
+    })
 }
 
 /// The first line of an entry: `KIND [NAMESPACE/]NAME …`.

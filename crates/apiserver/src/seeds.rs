@@ -18,7 +18,6 @@ const REVISION: &str = "%revision%";
 /// All roles and bindings of a new cluster.
 pub(crate) static POLICY: LazyLock<Vec<Seed>> = LazyLock::new(|| {
     bootstrap_rbac::entries(NOW)
-        .into_iter()
         .map(|entry| Seed::of(bootstrap_rbac::GROUP, entry.plural, entry.object))
         .collect()
 });

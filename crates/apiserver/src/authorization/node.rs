@@ -49,9 +49,7 @@ type Answer = Result<(), String>;
 impl NodeAuthorizer {
     /// An authorizer over the objects of this store.
     pub(crate) fn new(store: Store) -> NodeAuthorizer {
-        let entries = bootstrap_rbac::entries("");
-        let role = entries
-            .iter()
+        let role = bootstrap_rbac::entries("")
             .find(|entry| entry.plural == "clusterroles" && object::name(&entry.object) == "system:node");
         let rules = role.map(|entry| Rule::read_all(&entry.object)).unwrap_or_default();
         NodeAuthorizer { store, rules }

@@ -58,7 +58,7 @@ fn binding(name: &str, namespace: &str, role: (&str, &str), subject: (&str, &str
 /// The bootstrap policy, and what `more` adds.
 fn authorizer(more: impl IntoIterator<Item = Value>) -> (Authorizer, Documents) {
     let documents = Documents::default();
-    let table = entries("2026-01-01T00:00:00Z").into_iter().map(|entry| entry.object);
+    let table = entries("2026-01-01T00:00:00Z").map(|entry| entry.object);
     table.chain(more).for_each(|document| documents.add(document));
     (Authorizer::new(documents.clone()), documents)
 }
