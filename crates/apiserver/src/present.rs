@@ -149,7 +149,7 @@ fn corrupt(prefix: &str, resource: &Resource, stored: &Object, status: &Status) 
 fn key(prefix: &str, resource: &Resource, stored: &Object) -> String {
     let value = stored.value();
     let namespace = object::namespace(value).map(|namespace| format!("{namespace}/")).unwrap_or_default();
-    format!("{prefix}/{}/{}/{namespace}{}", resource.group, resource.plural, object::name(value))
+    format!("{prefix}/{}/{namespace}{}", resource.stored_under(), object::name(value))
 }
 
 /// What can be said without a look at the schema: a built-in object, or one that is stored as it is shown.

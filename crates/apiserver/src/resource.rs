@@ -198,6 +198,22 @@ impl Resource {
         }
     }
 
+    /// Where upstream keeps the objects in its storage, which messages tell: below `/registry`.
+    pub(crate) fn stored_under(&self) -> String {
+        match (self.group.as_str(), self.plural.as_str()) {
+            _ if self.custom.is_some() => format!("{}/{}", self.group, self.plural),
+            (group @ ("apiextensions.k8s.io" | "apiregistration.k8s.io"), plural) => {
+                format!("{group}/{plural}")
+            }
+            ("", "services") => "services/specs".into(),
+            ("", "endpoints") => "services/endpoints".into(),
+            ("", "nodes") => "minions".into(),
+            ("", "replicationcontrollers") => "controllers".into(),
+            ("networking.k8s.io", "ingresses") => "ingress".into(),
+            (_, plural) => plural.into(),
+        }
+    }
+
     /// Whether this is the built-in resource of this group and name.
     pub(crate) fn is(&self, group: &str, plural: &str) -> bool {
         self.custom.is_none() && self.group == group && self.plural == plural

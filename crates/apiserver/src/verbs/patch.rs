@@ -177,7 +177,7 @@ async fn apply(
 ) -> Result<Changed, Status> {
     let resource = &target.resource;
     let exists = || context.state.store.get(&resource.key, &target.namespace, &target.name).is_some();
-    if target.subresource.is_some() && !exists() {
+    if !update::may_create(target) && !exists() {
         return Err(target.not_found());
     }
     check_applied_kind(&resource.gvk(), &incoming.value)?;
@@ -192,7 +192,7 @@ async fn apply(
         intake::read_applied(context, resource, made)
     };
     loop {
-        if target.subresource.is_none() && !exists() {
+        if update::may_create(target) && !exists() {
             let mut made = make(None)?;
             // Which version was applied to says nothing of an object that is not there.
             made.take(&["metadata", "resourceVersion"]);

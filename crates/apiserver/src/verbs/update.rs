@@ -48,7 +48,7 @@ pub(crate) async fn update(
     if let Some(stored) = stored {
         check_uid(target, &body, stored.value(), options.dry_run)?;
     }
-    if !exists && target.subresource.is_none() && resource.rules.create_on_update {
+    if !exists && resource.rules.create_on_update && may_create(target) {
         if !object::resource_version(&body).is_empty() {
             return Err(target.not_found());
         }
@@ -66,6 +66,15 @@ pub(crate) async fn update(
     })
     .await?;
     Ok(Changed { document, created: false })
+}
+
+/// Whether a write to this place may make the object: the status of a kind is written by the rules of the kind, so it may where
+/// an update may.
+pub(crate) fn may_create(target: &Target) -> bool {
+    match target.subresource.as_deref() {
+        None => true,
+        Some(subresource) => subresource == "status" && target.resource.rules.create_on_update,
+    }
 }
 
 /// The name that an object says must be that of the path.
@@ -112,7 +121,6 @@ fn check_name(target: &Target, body: &mut Value) -> Result<(), Status> {
 /// # Errors
 /// 409 otherwise.
 pub(crate) fn check_uid(target: &Target, new: &Value, current: &Value, dry_run: bool) -> Result<(), Status> {
-    let resource = &target.resource;
     let uid = object::uid(new);
     if !uid.is_empty() && uid != object::uid(current) {
         return Err(target.conflict(&format!(
@@ -120,10 +128,7 @@ pub(crate) fn check_uid(target: &Target, new: &Value, current: &Value, dry_run: 
              Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
             // What is only tried is looked for without the prefix of the storage.
             if dry_run { "" } else { "/registry" },
-            match &resource.custom {
-                Some(_) => format!("{}/{}", resource.group, resource.plural),
-                None => resource.plural.clone(),
-            },
+            target.resource.stored_under(),
             if target.namespace.is_empty() { String::new() } else { format!("{}/", target.namespace) },
             target.name,
             object::uid(current)

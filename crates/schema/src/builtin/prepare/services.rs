@@ -7,8 +7,7 @@ fn kind(service: &Value) -> &str {
 }
 
 fn needs_node_ports(service: &Value) -> bool {
-    let allocates = service.at(&["spec", "allocateLoadBalancerNodePorts"]).and_then(Value::as_bool);
-    kind(service) == "NodePort" || kind(service) == "LoadBalancer" && allocates != Some(false)
+    matches!(kind(service), "NodePort" | "LoadBalancer")
 }
 
 fn needs_health_check(service: &Value) -> bool {
@@ -26,10 +25,7 @@ fn is_external(service: &Value) -> bool {
 
 fn node_ports(service: &Value) -> Vec<i64> {
     let ports = service.items_at(&["spec", "ports"]).iter().filter_map(|port| port.i64_at(&["nodePort"]));
-    let mut ports: Vec<i64> = ports.filter(|port| *port != 0).collect();
-    ports.sort_unstable();
-    ports.dedup();
-    ports
+    ports.filter(|port| *port != 0).collect()
 }
 
 /// What a service of another type had does not outlive the change of its type, unless the client changed it itself.
@@ -48,8 +44,10 @@ pub(super) fn drop_of_old_type(old: &Value, service: &mut Value) {
         }
         drop_same(service, &["ipFamilies", "ipFamilyPolicy"]);
     }
-    let node_ports_same = node_ports(service) == node_ports(old);
-    if needs_node_ports(old) && !needs_node_ports(service) && node_ports_same {
+    // Ports may come and go, as long as none is asked for that was not there.
+    let known = node_ports(old);
+    let asks_for_none = node_ports(service).iter().all(|port| known.contains(port));
+    if needs_node_ports(old) && !needs_node_ports(service) && asks_for_none {
         for port in service.at_mut(&["spec", "ports"]).and_then(Value::as_array_mut).into_iter().flatten() {
             port.take(&["nodePort"]);
         }

@@ -189,18 +189,6 @@ pub(super) fn daemon_set(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) 
     errors.not_negative(&spec, &["revisionHistoryLimit"]);
 }
 
-/// The fields of a stateful set's spec that may be changed.
-const UPDATABLE: [&str; 8] = [
-    "replicas",
-    "ordinals",
-    "template",
-    "updateStrategy",
-    "revisionHistoryLimit",
-    "persistentVolumeClaimRetentionPolicy",
-    "minReadySeconds",
-    "volumeClaimTemplates",
-];
-
 /// The set's pods have a volume for each claim template, so their template may mount it (`volumesToAddForTemplates`).
 fn with_claim_volumes(spec: &Value) -> Value {
     let mut filled = spec.clone();
@@ -292,25 +280,22 @@ pub(super) fn stateful_set(at: &At<'_>, old: Option<&Value>, errors: &mut Errors
     selector_and_template(&At { value: &filled, path: spec.path.clone() }, "statefulset", errors);
     always_restarted(&spec, "StatefulSet", errors);
     let Some(old) = old.and_then(|old| old.get("spec")) else { return };
-    // Some fields have errors of their own; any other change of what must stay is told once.
-    for field in ["selector", "serviceName", "podManagementPolicy"] {
-        errors.immutable(&spec, old, field);
-    }
-    let fixed = |value: &Value| -> Map {
-        let fields = value.as_object().into_iter().flat_map(Map::iter);
-        let own = ["selector", "serviceName", "podManagementPolicy"];
-        let fields = fields.filter(|(name, _)| !UPDATABLE.contains(name) && !own.contains(name));
-        fields.map(|(name, value)| (name, value.clone())).collect()
-    };
+    errors.immutable(&spec, old, "selector");
     let claims = |value: &Value| {
         // What the server writes into the templates of claims is no change of theirs.
         let claim = |claim: &Value| (claim.get("metadata").cloned(), claim.get("spec").cloned());
         value.items_at(&["volumeClaimTemplates"]).iter().map(claim).collect::<Vec<_>>()
     };
-    if fixed(spec.value) != fixed(old) || claims(spec.value) != claims(old) {
-        let detail = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', \
-                      'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and \
-                      'minReadySeconds' are forbidden";
-        errors.forbidden(&spec.path, detail);
+    if claims(spec.value) != claims(old) {
+        let templates = spec.child("volumeClaimTemplates");
+        let mut shown = templates.value.clone();
+        // A template says its type, which Go's struct forgets.
+        for claim in shown.as_array_mut().into_iter().flatten() {
+            claim.take(&["kind"]);
+            claim.take(&["apiVersion"]);
+        }
+        errors.shown_form(&templates.path, "[]@core.PersistentVolumeClaim", &shown, super::IMMUTABLE);
     }
+    errors.immutable(&spec, old, "serviceName");
+    errors.immutable(&spec, old, "podManagementPolicy");
 }
