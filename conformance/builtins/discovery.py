@@ -16,7 +16,6 @@ AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryLi
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("binaries", help="the folder of etcd and kube-apiserver")
-    parser.add_argument("--openapi", help="a folder for the OpenAPI documents, which compare_openapi.py reads")
     args = parser.parse_args()
     documents = []
     with Server(args.binaries) as server:
@@ -42,16 +41,6 @@ def main():
         for path in ("/apis/nothing.io", "/apis/apps/v9", "/api/v9"):
             say(path)
         say("/api", "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList")
-        if args.openapi:
-            os.makedirs(args.openapi, exist_ok=True)
-            index = server.call("GET", "/openapi/v3").json()
-            for name, document in {"index": None, **index["paths"]}.items():
-                text = json.dumps(index) if document is None else server.call("GET", document["serverRelativeURL"]).text
-                with open(os.path.join(args.openapi, name.replace("/", "+") + ".json"), "w") as f:
-                    f.write(text)
-            answer = server.call("GET", "/openapi/v2", headers={"Accept": "application/json"})
-            with open(os.path.join(args.openapi, "v2.json"), "w") as f:
-                f.write(answer.text)
     with open(OUT, "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(document, separators=(",", ":"), sort_keys=True) for document in documents) + "\n]\n")
 

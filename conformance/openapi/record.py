@@ -29,13 +29,22 @@ def of_value(value):
     return digest(json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode())
 
 
-def documents(server):
+def documents(server, keep):
     """The hash of each built-in document, and a digest of each path and definition in both versions."""
     index = server.call("GET", "/openapi/v3").json()["paths"]
+    if keep:
+        os.makedirs(keep, exist_ok=True)
+
+    def write(path, answer):
+        if keep:
+            with open(os.path.join(keep, path.replace("/", "+") + ".json"), "wb") as f:
+                f.write(answer.content)
+
     with open(HASHES, "w") as f:
         for path, document in sorted(index.items()):
             f.write(f"{path} {document['serverRelativeURL'].split('hash=')[1]}\n")
     swagger = server.call("GET", "/openapi/v2", headers=PLAIN)
+    write("v2", swagger)
     v2 = swagger.json()
     protobuf = server.call("GET", "/openapi/v2", headers={"Accept": V2 + "@v1.0+protobuf"}).content
     lines = [f"openapi/v2 {digest(swagger.content)} {digest(protobuf)}"]
@@ -44,6 +53,7 @@ def documents(server):
         url = document["serverRelativeURL"]
         protobuf = server.call("GET", url, headers={"Accept": V3 + ".v1.0+protobuf"}).content
         answer = server.call("GET", url, headers=PLAIN)
+        write(path, answer)
         lines.append(f"openapi/v3/{path} {digest(answer.content)} {digest(protobuf)}")
         for name, item in answer.json().get("paths", {}).items():
             paths[name] = of_value(item)
@@ -136,10 +146,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("binaries", help="the folder of etcd and kube-apiserver")
     parser.add_argument("--corpus", default=os.path.join(ROOT, "..", "..", "shared", "corpus"), help="the folder with crds/PROJECT/*.yaml")
+    parser.add_argument("--keep", help="a folder for the built-in documents themselves, which compare.py reads")
     args = parser.parse_args()
     os.makedirs(OUT, exist_ok=True)
     with Server(args.binaries) as server:
-        documents(server)
+        documents(server, args.keep)
         answers(server)
         definitions(server, args.corpus)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Says where our OpenAPI v3 documents differ from a real server's: two folders, as README.md tells how to write them."""
+"""Says where our OpenAPI documents differ from a real server's: two folders, as README.md tells how to write them."""
 import collections
 import json
 import os
@@ -24,7 +24,7 @@ def differ(real, ours, path, out):
 
 def main():
     real, ours = sys.argv[1:3]
-    served = sorted(name for name in os.listdir(real) if name.count("+") >= 1 and name.startswith("api"))
+    served = sorted(name for name in os.listdir(real) if name.endswith(".json"))
     kinds, examples, missing = collections.Counter(), {}, []
     for name in served:
         if not os.path.exists(os.path.join(ours, name)):
@@ -34,7 +34,7 @@ def main():
         differ(json.load(open(os.path.join(real, name))), json.load(open(os.path.join(ours, name))), (), out)
         for path, what, values in out:
             # Names of paths, schemas, properties and verbs are what differences of one kind vary in.
-            shape = ".".join("*" if at in (1,) or (at > 1 and path[at - 1] in ("properties", "schemas")) else str(part)
+            shape = ".".join("*" if at in (1,) or (at > 1 and path[at - 1] in ("properties", "schemas", "definitions")) else str(part)
                              for at, part in enumerate(path) if not isinstance(part, int))
             kinds[what, shape] += 1
             examples.setdefault((what, shape), (name, path, values))
