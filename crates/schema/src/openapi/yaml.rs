@@ -236,7 +236,7 @@ fn double_quoted(text: &str, out: &mut String) {
                 let code = u32::from(c);
                 let _infallible = match code {
                     ..=0xff => write!(out, "\\x{code:02X}"),
-                    ..=0xffff => write!(out, "\\u{code:04X}"),
+                    0x100..=0xffff => write!(out, "\\u{code:04X}"),
                     _ => write!(out, "\\U{code:08X}"),
                 };
             }
