@@ -47,10 +47,10 @@ fn matches(what: &str, field: &At<'_>, shown: &At<'_>, annotation: &str, errors:
     };
     match field.text("type") {
         "Unconfined" if annotation != "unconfined" => differs(errors),
-        "RuntimeDefault" => {
-            if annotation != "runtime/default" && (what != "seccomp" || annotation != "docker/default") {
-                differs(errors);
-            }
+        "RuntimeDefault"
+            if annotation != "runtime/default" && (what != "seccomp" || annotation != "docker/default") =>
+        {
+            differs(errors);
         }
         "Localhost" => match annotation.strip_prefix("localhost/") {
             None => differs(errors),
