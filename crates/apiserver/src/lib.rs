@@ -46,6 +46,7 @@ mod ownership;
 mod paths;
 mod pipeline;
 mod present;
+mod own_status;
 pub mod quota;
 pub mod rbac;
 mod references;

@@ -214,7 +214,6 @@ pub(crate) fn restore(new: &mut Value, old: &Value) {
             copy(new, old, key);
         }
     }
-    new.take(&["metadata", "selfLink"]);
 }
 
 fn copy(new: &mut Value, old: &Value, key: &str) {

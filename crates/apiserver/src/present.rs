@@ -1,10 +1,11 @@
 //! From what is stored to what a version shows, and back.
 //!
 //! All versions of a resource share one set of stored objects. Versions of built-in kinds have the same fields, so only
-//! `apiVersion` differs; the two faces of events are the exception. Custom resources are converted as their definition says.
+//! `apiVersion` differs; the two faces of events and the two versions of autoscalers are the exceptions. Custom resources are converted as their definition says.
 
 use std::sync::Arc;
 
+use pilothouse_schema::builtin;
 use pilothouse_store::Object;
 use pilothouse_value::status::Details;
 use pilothouse_value::{Gvk, Map, Status, Value, object};
@@ -14,6 +15,9 @@ use crate::document::Document;
 use crate::kinds;
 use crate::resource::Resource;
 use crate::state::{State, Target};
+
+/// The one built-in kind whose versions have different fields.
+const AUTOSCALER: &str = "HorizontalPodAutoscaler";
 
 /// An object as this resource shows it.
 ///
@@ -194,6 +198,7 @@ pub(crate) async fn to_version(state: &Arc<State>, to: &Resource, mut value: Val
             kinds::read(&to.gvk(), &mut value)?;
             Ok(value)
         }
+        None if to.kind == AUTOSCALER => Ok(builtin::convert_autoscaler(&value, &to.api_version())),
         None => {
             value.set(&["apiVersion"], to.api_version());
             Ok(value)
@@ -223,6 +228,9 @@ pub(crate) async fn to_storage(
         None if resource.group == "events.k8s.io" => {
             *value = event_to_core(value);
             kinds::read(&Gvk::new("", "v1", "Event"), value)?;
+        }
+        None if resource.kind == AUTOSCALER => {
+            *value = builtin::convert_autoscaler(value, "autoscaling/v2");
         }
         None => {}
     }
@@ -270,6 +278,7 @@ pub(crate) fn between(value: &Value, api_version: &str) -> Value {
     match (object::api_version(value), api_version) {
         ("v1", "events.k8s.io/v1") => event_from_core(value),
         ("events.k8s.io/v1", "v1") => event_to_core(value),
+        _ if object::kind(value) == AUTOSCALER => builtin::convert_autoscaler(value, api_version),
         _ => {
             let mut value = value.clone();
             value.set(&["apiVersion"], api_version);
@@ -281,6 +290,9 @@ pub(crate) fn between(value: &Value, api_version: &str) -> Value {
 fn convert_built_in(resource: &Resource, stored: &Value) -> Value {
     if resource.group == "events.k8s.io" {
         return event_from_core(stored);
+    }
+    if resource.kind == AUTOSCALER {
+        return builtin::convert_autoscaler(stored, &resource.api_version());
     }
     let mut value = stored.clone();
     value.set(&["apiVersion"], resource.api_version());

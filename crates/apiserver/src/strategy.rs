@@ -28,7 +28,8 @@ pub(crate) fn prepare_create(resource: &Resource, value: &mut Value, user: &User
     if resource.is("", "persistentvolumes") {
         value.set(&["status", "lastPhaseTransitionTime"], now);
     }
-    if resource.is("apiregistration.k8s.io", "apiservices") {
+    let is_local = value.at(&["spec", "service"]).is_none();
+    if resource.is("apiregistration.k8s.io", "apiservices") && is_local {
         value.set(
             &["status"],
             json!({"conditions": [{

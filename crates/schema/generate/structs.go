@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	autoscaling "k8s.io/api/autoscaling/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	legacy "k8s.io/kubernetes/pkg/api/legacyscheme"
@@ -38,6 +39,10 @@ func structs() []string {
 			internalStruct(t, lines)
 		}
 	}
+	// The first version of autoscalers carries structs in annotations.
+	for _, one := range []any{autoscaling.MetricSpec{}, autoscaling.MetricStatus{}, autoscaling.HorizontalPodAutoscalerCondition{}} {
+		internalStruct(reflect.TypeOf(one), lines)
+	}
 	result := make([]string, 0, len(lines))
 	for _, line := range lines {
 		result = append(result, line)
@@ -67,7 +72,8 @@ func internalStruct(t reflect.Type, lines map[string]string) {
 		shown, omit := field.Name, ""
 		if tag := strings.Split(field.Tag.Get("json"), ","); tag[0] != "" {
 			shown = tag[0]
-			if len(tag) > 1 {
+			// A time is a struct, which is never left out.
+			if len(tag) > 1 && field.Type.String() != "v1.Time" {
 				omit = " o"
 			}
 		}

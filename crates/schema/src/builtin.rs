@@ -5,6 +5,7 @@
 //!
 //! Everything is read from its table when it is first asked for: starting costs nothing.
 
+mod autoscalers;
 mod decode;
 mod defaults;
 mod descriptions;
@@ -20,6 +21,7 @@ pub(crate) mod types;
 mod validation;
 mod warnings;
 
+pub use autoscalers::convert_autoscaler;
 pub use decode::{DecodeError, decode};
 pub(crate) use decode::{is_omitted, zero};
 pub use defaults::default;

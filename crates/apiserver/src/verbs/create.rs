@@ -8,7 +8,7 @@ use crate::intake::{self, Incoming};
 use crate::options::WriteOptions;
 use crate::state::{Context, Target};
 use crate::verbs::{self, Outcome};
-use crate::{allocate, authz, crd, kinds, metadata, names, ownership, present, strategy};
+use crate::{allocate, authz, crd, kinds, metadata, names, own_status, ownership, present, strategy};
 
 /// How many generated names are tried.
 const NAME_ATTEMPTS: usize = 8;
@@ -109,6 +109,7 @@ pub(crate) async fn create_object(
         match verbs::put(state, &named, None, object).await? {
             Outcome::Stored(stored) => {
                 reserved.keep();
+                own_status::tell(state, &named, &stored).await;
                 return present::present(state, resource, &stored).await;
             }
             Outcome::Stale(_) if generated => {}

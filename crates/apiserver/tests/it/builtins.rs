@@ -421,12 +421,12 @@ replays! {
     services_answer_as_a_real_server "service" 0;
     storage_answers_as_a_real_server "storage" 1;
     workloads_answer_as_a_real_server "workloads" 1;
-    every_member_of_core_kinds_is_checked_as_a_real_server_does "swept_core" 4;
-    every_member_of_network_kinds_is_checked_as_a_real_server_does "swept_network" 26;
-    every_member_of_pods_is_checked_as_a_real_server_does "swept_pods" 248;
-    every_member_of_policies_is_checked_as_a_real_server_does "swept_policy" 90;
-    every_member_of_storage_kinds_is_checked_as_a_real_server_does "swept_storage" 56;
-    every_member_of_workloads_is_checked_as_a_real_server_does "swept_workloads" 84;
+    every_member_of_core_kinds_is_checked_as_a_real_server_does "swept_core" 0;
+    every_member_of_network_kinds_is_checked_as_a_real_server_does "swept_network" 0;
+    every_member_of_pods_is_checked_as_a_real_server_does "swept_pods" 0;
+    every_member_of_policies_is_checked_as_a_real_server_does "swept_policy" 0;
+    every_member_of_storage_kinds_is_checked_as_a_real_server_does "swept_storage" 0;
+    every_member_of_workloads_is_checked_as_a_real_server_does "swept_workloads" 0;
 }
 
 /// Lists whose order means nothing are compared in that of their names.

@@ -122,7 +122,14 @@ fn read_struct(def: &'static TypeDef, map: &mut Map) -> Result<(), Failure> {
         if value.is_null() {
             return false;
         }
-        if let Err(error) = read(&field.form, value) {
+        let is_kept_exactly = def.name == "node.v1.Overhead";
+        let result = match value {
+            Value::Object(amounts) if is_kept_exactly => {
+                amounts.values_mut().try_for_each(|amount| read_or_zero(&Form::Quantity, amount))
+            }
+            _ => read(&field.form, value),
+        };
+        if let Err(error) = result {
             failure = Some(error.inside(def, field.name));
         }
         !is_omitted(field, value)

@@ -9,6 +9,7 @@ mod workloads;
 
 use pilothouse_value::{Gvk, Map, Value};
 
+use super::autoscalers;
 use super::types::{self, Form, TypeDef};
 
 /// Fills the absent fields of a struct.
@@ -17,8 +18,15 @@ pub(super) type Rule = fn(&mut Map);
 /// Fills the absent fields of an object with what a server fills them with. The object must have been read by
 /// [`super::decode`]; a kind that is not built in is left alone.
 pub fn default(gvk: &Gvk, object: &mut Value) {
-    if let (Some(def), Value::Object(map)) = (types::kind(gvk), object) {
+    if let (Some(def), Value::Object(map)) = (types::kind(gvk), &mut *object) {
         walk(def, map);
+    }
+    if autoscalers::is_first(gvk) {
+        // Its defaults depend on its annotations, which are read and written anew.
+        let second = autoscalers::convert_autoscaler(object, "autoscaling/v2");
+        *object = autoscalers::convert_autoscaler(&second, "autoscaling/v1");
+    } else if *gvk == autoscalers::second() {
+        autoscalers::drop_carried(object);
     }
 }
 
@@ -82,6 +90,13 @@ fn is_empty(map: &Map, key: &str) -> bool {
         Some(Value::Array(items)) => items.is_empty(),
         Some(Value::Object(map)) => map.is_empty(),
         _ => is_unset(map, key),
+    }
+}
+
+/// Sets a field that is a pointer in Go and not set; one that points to an empty word is set.
+fn fill_pointer(map: &mut Map, key: &str, value: impl Into<Value>) {
+    if map.get(key).is_none_or(Value::is_null) {
+        map.insert(key, value);
     }
 }
 

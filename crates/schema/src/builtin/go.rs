@@ -153,7 +153,8 @@ impl Writer {
                 continue;
             }
             let found = lookup(value, shown);
-            if omit.is_some() && found.is_none_or(is_empty) {
+            let is_unset = if form.starts_with('*') { found.is_none() } else { found.is_none_or(is_empty) };
+            if omit.is_some() && is_unset {
                 continue;
             }
             self.key(shown, first, depth);

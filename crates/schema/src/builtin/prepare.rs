@@ -2,13 +2,16 @@
 //! strategies under pkg/registry, `PrepareForCreate` and `PrepareForUpdate`): status, generation, and what a kind
 //! generates.
 
+mod pods;
 mod profiles;
 mod services;
 
+pub(super) use pods::{fill_pod_resources, pod_qos};
 pub use profiles::sync_app_armor;
 
-use pilothouse_value::{Gvk, Map, Quantity, Value, json, object};
+use pilothouse_value::{Gvk, Map, Value, json, object};
 
+use super::autoscalers;
 use super::{decode, resources, types};
 
 /// Whether the kind counts its generations; of all others `metadata.generation` is never set.
@@ -40,6 +43,8 @@ fn resets_status(gvk: &Gvk) -> bool {
 /// Removes what a server of this release does not keep, because the features that own it are off by default; of an
 /// update only what was not there before.
 fn drop_disabled(gvk: &Gvk, old: Option<&Value>, object: &mut Value) {
+    let is_elsewhere =
+        object.str_at(&["spec", "dataSourceRef", "namespace"]).is_some_and(|namespace| !namespace.is_empty());
     let mut drop = |path: &[&str]| {
         if old.is_none_or(|old| old.at(path).is_none()) {
             object.take(path);
@@ -57,7 +62,15 @@ fn drop_disabled(gvk: &Gvk, old: Option<&Value>, object: &mut Value) {
                 endpoint.take(&["deprecatedTopology"]);
             }
         }
-        ("", "Pod") => drop_stop_signals(object.get_mut("spec")),
+        ("", "Pod") => {
+            drop(&["spec", "schedulingGroup"]);
+            drop_stop_signals(object.get_mut("spec"));
+        }
+        ("", "PersistentVolumeClaim") => {
+            if is_elsewhere {
+                drop(&["spec", "dataSourceRef"]);
+            }
+        }
         ("", "PodTemplate") => drop_stop_signals(object.at_mut(&["template", "spec"])),
         ("apps" | "batch", _) | ("", "ReplicationController") => {
             let path: &[&str] = match gvk.kind.as_str() {
@@ -66,7 +79,6 @@ fn drop_disabled(gvk: &Gvk, old: Option<&Value>, object: &mut Value) {
             };
             drop_stop_signals(object.at_mut(path));
         }
-        ("autoscaling", "HorizontalPodAutoscaler") => drop_annotations(object),
         _ => {}
     }
 }
@@ -75,26 +87,11 @@ fn drop_stop_signals(spec: Option<&mut Value>) {
     let Some(spec) = spec else { return };
     for list in ["containers", "initContainers", "ephemeralContainers"] {
         for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-            container.take(&["lifecycle", "stopSignal"]);
-            if container.get("lifecycle").and_then(Value::as_object).is_some_and(Map::is_empty) {
+            let had = container.take(&["lifecycle", "stopSignal"]).is_some();
+            if had && container.get("lifecycle").and_then(Value::as_object).is_some_and(Map::is_empty) {
                 container.take(&["lifecycle"]);
             }
         }
-    }
-}
-
-/// The annotations that carry what the first version of autoscalers has no fields for are read and written anew; what
-/// cannot be read goes.
-fn drop_annotations(object: &mut Value) {
-    for key in ["metrics", "behavior", "conditions", "current-metrics"] {
-        let key = format!("autoscaling.alpha.kubernetes.io/{key}");
-        let path = ["metadata", "annotations", key.as_str()];
-        if object.str_at(&path).is_some_and(|text| pilothouse_value::parse::json(text.as_bytes()).is_err()) {
-            object.take(&path);
-        }
-    }
-    if object.at(&["metadata", "annotations"]).and_then(Value::as_object).is_some_and(Map::is_empty) {
-        object.take(&["metadata", "annotations"]);
     }
 }
 
@@ -184,6 +181,12 @@ fn select_labels(term: &mut Value, labels: &Map) {
 /// Prepares an object that is about to be created. It must have been read and defaulted, and must have its name and
 /// its uid. `now` is the time as the server writes it.
 pub fn prepare_create(gvk: &Gvk, object: &mut Value, now: &str) {
+    if autoscalers::is_first(gvk) {
+        *object = autoscalers::convert_autoscaler(object, "autoscaling/v2");
+        prepare_create(&autoscalers::second(), object, now);
+        *object = autoscalers::convert_autoscaler(object, "autoscaling/v1");
+        return;
+    }
     if has_generation(gvk) {
         object.set(&["metadata", "generation"], 1);
     }
@@ -202,6 +205,7 @@ pub fn prepare_create(gvk: &Gvk, object: &mut Value, now: &str) {
         ("", "Node") => pod_networks(object),
         ("", "Pod") => {
             match_label_keys(object);
+            fill_pod_resources(object);
             let qos = pod_qos(object);
             object.set(&["status"], json!({"phase": "Pending", "qosClass": qos}));
             if !object.items_at(&["spec", "schedulingGates"]).is_empty() {
@@ -238,6 +242,13 @@ pub fn prepare_create(gvk: &Gvk, object: &mut Value, now: &str) {
 /// Prepares an object that is about to replace `old` through its main resource: the status stays, and the generation
 /// is counted up if anything but metadata and status changed.
 pub fn prepare_update(gvk: &Gvk, old: &Value, object: &mut Value) {
+    if autoscalers::is_first(gvk) {
+        let old = autoscalers::convert_autoscaler(old, "autoscaling/v2");
+        *object = autoscalers::convert_autoscaler(object, "autoscaling/v2");
+        prepare_update(&autoscalers::second(), &old, object);
+        *object = autoscalers::convert_autoscaler(object, "autoscaling/v1");
+        return;
+    }
     if resets_status(gvk) {
         match old.get("status") {
             Some(status) => object.set(&["status"], status.clone()),
@@ -331,44 +342,6 @@ fn generate_job_selector(job: &mut Value) {
     }
     let selector = job.entry(&["spec", "selector", "matchLabels"]).make_object();
     selector.or_insert_with("batch.kubernetes.io/controller-uid", || uid.into());
-}
-
-/// The quality-of-service class that follows from the resources of a pod's containers.
-pub(super) fn pod_qos(pod: &Value) -> &'static str {
-    let spec = |list| pod.items_at(&["spec", list]).iter();
-    let mut classes = match pod.at(&["spec", "resources"]) {
-        Some(resources) => vec![requirements_qos(resources)],
-        None => spec("initContainers")
-            .chain(spec("containers"))
-            .map(|container| requirements_qos(container.get("resources").unwrap_or(&Value::Null)))
-            .collect(),
-    };
-    classes.dedup();
-    match classes[..] {
-        [] => "BestEffort",
-        [class] => class,
-        _ => "Burstable",
-    }
-}
-
-fn requirements_qos(resources: &Value) -> &'static str {
-    let is_empty = |part| resources.get(part).and_then(Value::as_object).is_none_or(Map::is_empty);
-    if is_empty("requests") && is_empty("limits") {
-        return "BestEffort";
-    }
-    let quantity = |part, name| {
-        let text = resources.str_at(&[part, name]);
-        text.and_then(|text| text.parse::<Quantity>().ok()).map_or(0, Quantity::nano)
-    };
-    let class = |name| match (quantity("requests", name), quantity("limits", name)) {
-        (request, limit) if request != limit => "Burstable",
-        (0, _) => "BestEffort",
-        _ => "Guaranteed",
-    };
-    match (class("cpu"), class("memory")) {
-        (cpu, memory) if cpu == memory => cpu,
-        _ => "Burstable",
-    }
 }
 
 #[cfg(test)]

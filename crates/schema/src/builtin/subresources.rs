@@ -3,9 +3,18 @@
 
 use pilothouse_value::{Gvk, Map, Value, object};
 
+use super::autoscalers;
+
 /// Prepares an object that is about to replace `old` through a subresource: everything that the subresource does not
 /// own is as it was. `now` is the time as the server writes it.
 pub fn prepare_subresource(gvk: &Gvk, subresource: &str, old: &Value, object: &mut Value, now: &str) {
+    if autoscalers::is_first(gvk) {
+        let old = autoscalers::convert_autoscaler(old, "autoscaling/v2");
+        *object = autoscalers::convert_autoscaler(object, "autoscaling/v2");
+        prepare_subresource(&autoscalers::second(), subresource, &old, object, now);
+        *object = autoscalers::convert_autoscaler(object, "autoscaling/v1");
+        return;
+    }
     match subresource {
         "status" => status(gvk, old, object, now),
         "approval" => {
@@ -31,6 +40,7 @@ pub fn prepare_subresource(gvk: &Gvk, subresource: &str, old: &Value, object: &m
             if let Some(resources) = spec.get("resources") {
                 object.set(&["spec", "resources"], resources.clone());
             }
+            super::prepare::fill_pod_resources(object);
             count_generation(old, object);
         }
         _ => {}

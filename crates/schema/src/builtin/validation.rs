@@ -39,12 +39,16 @@ pub use webhooks::{CompileCondition, validate_webhooks};
 use pilothouse_value::field::{Error, Path};
 use pilothouse_value::{Gvk, Map, Value, names};
 
-use super::go;
+use super::{autoscalers, go};
 
 /// Finds what is wrong with an object that is created (`old` is `None`) or replaced. It must have been read, defaulted
 /// and prepared. Of kinds without rules nothing is wrong. The expressions of webhook configurations are
 /// not looked at here; see [`validate_webhooks`].
 pub fn validate(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<Error> {
+    if autoscalers::is_first(gvk) {
+        let convert = |autoscaler: &Value| autoscalers::convert_autoscaler(autoscaler, "autoscaling/v2");
+        return validate(&autoscalers::second(), &convert(object), old.map(convert).as_ref());
+    }
     let mut errors = Errors::default();
     let (at, errors_ref) = (At::root(object), &mut errors);
     match (gvk.group.as_str(), gvk.kind.as_str()) {
@@ -121,6 +125,10 @@ pub fn validate(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<Error> {
 /// Finds what is wrong with an update through a subresource (`status`, `ephemeralcontainers`, …). Of subresources
 /// without rules nothing is wrong.
 pub fn validate_subresource(gvk: &Gvk, subresource: &str, object: &Value, old: &Value) -> Vec<Error> {
+    if autoscalers::is_first(gvk) {
+        let convert = |autoscaler: &Value| autoscalers::convert_autoscaler(autoscaler, "autoscaling/v2");
+        return validate_subresource(&autoscalers::second(), subresource, &convert(object), &convert(old));
+    }
     let mut errors = Errors::default();
     let (at, errors_ref) = (At::root(object), &mut errors);
     match (gvk.group.as_str(), gvk.kind.as_str(), subresource) {
@@ -185,7 +193,8 @@ impl Errors {
     fn one_of(&mut self, at: &At<'_>, field: &str, words: &[&str], required: bool) {
         match at.text(field) {
             "" if required => self.required(&at.path.child(field), ""),
-            "" => {}
+            // Nothing, unless it is given: a pointer of Go can point to an empty word.
+            "" if at.find(field).is_none() => {}
             word if words.contains(&word) => {}
             word => self.unsupported(&at.path.child(field), word, words),
         }
@@ -216,6 +225,14 @@ impl Errors {
         }
     }
 
+    fn not_negative_integers(&mut self, at: &At<'_>, fields: &[&str]) {
+        for field in fields {
+            if let Some(number) = at.int(field).filter(|number| *number < 0) {
+                self.invalid(&at.path.child(field), number, "must be a non-negative integer");
+            }
+        }
+    }
+
     /// The field, which is shown as the Go struct of this name, may not change.
     fn immutable_struct(&mut self, at: &At<'_>, old: &Value, field: &str, name: &str) {
         let (new, before) = (at.child(field), old.get(field).unwrap_or(&Value::Null));
@@ -233,7 +250,9 @@ impl Errors {
     fn immutable(&mut self, at: &At<'_>, old: &Value, field: &str) {
         let get = |object: &Value| object.get(field).filter(|value| !value.is_null()).cloned();
         let (new, old) = (get(at.value), get(old));
-        if new != old {
+        if new != old && field == "selector" && new.as_ref().is_some_and(|new| new.as_object().is_some()) {
+            self.shown(&at.path.child(field), "v1.LabelSelector", at.child(field).value, IMMUTABLE);
+        } else if new != old {
             self.invalid(&at.path.child(field), new.unwrap_or_default(), IMMUTABLE);
         }
     }

@@ -33,7 +33,8 @@ pub fn warnings(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<String> {
             out.push(text.to_owned());
         }
         ("storage.k8s.io", "CSIDriver") => {
-            let asks = !object.items_at(&["spec", "tokenRequests"]).is_empty();
+            let requests = |driver: &Value| driver.items_at(&["spec", "tokenRequests"]).to_vec();
+            let asks = !requests(object).is_empty() && old.map(requests) != Some(requests(object));
             if asks && object.at(&["spec", "serviceAccountTokenInSecrets"]).is_none() {
                 let text = "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent \
                             possible logging of tokens in volume attributes";
@@ -128,7 +129,7 @@ fn node(object: &Value, out: &mut Vec<String>) {
 
 fn account(object: &Value, old: Option<&Value>, out: &mut Vec<String>) {
     const KEY: &str = "kubernetes.io/enforce-mountable-secrets";
-    let given = |object: &Value| object::annotation(object, KEY) == Some("true");
+    let given = |object: &Value| object::annotation(object, KEY).is_some();
     if given(object) && !old.is_some_and(given) {
         out.push(format!(
             "metadata.annotations[{KEY}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
@@ -171,5 +172,4 @@ fn volume(object: &Value, out: &mut Vec<String>) {
     {
         out.push(format!("spec.{field}: {why}"));
     }
-    fractional("spec.capacity[storage]", object.at(&["spec", "capacity", "storage"]), out);
 }

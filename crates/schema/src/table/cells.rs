@@ -130,7 +130,7 @@ pub(super) fn selector(object: &Value, path: &[&str], none: &str) -> String {
     };
     let mut all: Vec<(String, String)> =
         labels.chain(selector.items_at(&["matchExpressions"]).iter().map(expression)).collect();
-    all.sort();
+    all.sort_by(|(one, _), (other, _)| one.cmp(other));
     let all: Vec<String> = all.into_iter().map(|(_, requirement)| requirement).collect();
     if all.is_empty() { none.to_owned() } else { all.join(",") }
 }

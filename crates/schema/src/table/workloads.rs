@@ -20,7 +20,12 @@ pub(super) fn printer(key: &str) -> Option<Cells> {
         "batch.Job" => job,
         "batch.CronJob" => cron_job,
         "policy.PodDisruptionBudget" => disruption_budget,
-        "autoscaling.HorizontalPodAutoscaler" => autoscaler,
+        "autoscaling.HorizontalPodAutoscaler" => |object, now| match object::api_version(object) {
+            "autoscaling/v1" => {
+                autoscaler(&crate::builtin::convert_autoscaler(object, "autoscaling/v2"), now)
+            }
+            _ => autoscaler(object, now),
+        },
         "autoscaling.Scale" => |object, now| {
             let (spec, status) = (int(object, &["spec", "replicas"]), int(object, &["status", "replicas"]));
             vec![name(object), spec.into(), status.into(), age(object, now)]

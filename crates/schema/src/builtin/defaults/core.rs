@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pilothouse_value::{Map, Value, json};
 
-use super::{Rule, fill, is_empty, is_unset, object, objects, text};
+use super::{Rule, fill, fill_pointer, is_empty, is_unset, object, objects, text};
 
 pub(super) fn rule(name: &str) -> Option<Rule> {
     Some(match name {
@@ -12,7 +12,7 @@ pub(super) fn rule(name: &str) -> Option<Rule> {
         "core.v1.Secret" => secret,
         "core.v1.PersistentVolume" => persistent_volume,
         "core.v1.PersistentVolumeClaim" => |map| fill(object(map, "status"), "phase", "Pending"),
-        "core.v1.PersistentVolumeClaimSpec" => |map| fill(map, "volumeMode", "Filesystem"),
+        "core.v1.PersistentVolumeClaimSpec" => |map| fill_pointer(map, "volumeMode", "Filesystem"),
         "core.v1.Namespace" => namespace,
         "core.v1.NamespaceStatus" => |map| fill(map, "phase", "Active"),
         "core.v1.NodeStatus" => node_status,
@@ -55,7 +55,7 @@ fn service(map: &mut Map) {
         let status = object(map, "status");
         for ingress in objects(object(status, "loadBalancer"), "ingress") {
             if !is_unset(ingress, "ip") {
-                fill(ingress, "ipMode", "VIP");
+                fill_pointer(ingress, "ipMode", "VIP");
             }
         }
     }
@@ -76,7 +76,7 @@ fn persistent_volume(map: &mut Map) {
     fill(object(map, "status"), "phase", "Pending");
     let spec = object(map, "spec");
     fill(spec, "persistentVolumeReclaimPolicy", "Retain");
-    fill(spec, "volumeMode", "Filesystem");
+    fill_pointer(spec, "volumeMode", "Filesystem");
 }
 
 fn namespace(map: &mut Map) {

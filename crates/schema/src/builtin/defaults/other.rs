@@ -2,7 +2,7 @@
 
 use pilothouse_value::{Map, Value, json};
 
-use super::{Rule, fill, fill_zero, is_empty, is_unset, object, text};
+use super::{Rule, fill, fill_pointer, fill_zero, is_empty, is_unset, object, text};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -12,29 +12,26 @@ pub(super) fn rule(name: &str) -> Option<Rule> {
             |map| fill(object(map, "roleRef"), "apiGroup", RBAC)
         }
         "rbac.v1.Subject" => subject,
-        "networking.v1.NetworkPolicyPort" => |map| fill(map, "protocol", "TCP"),
+        "networking.v1.NetworkPolicyPort" => |map| fill_pointer(map, "protocol", "TCP"),
         "networking.v1.NetworkPolicySpec" => network_policy_spec,
-        "networking.v1.IngressClassParametersReference" => |map| fill(map, "scope", "Cluster"),
+        "networking.v1.IngressClassParametersReference" => |map| fill_pointer(map, "scope", "Cluster"),
         "discovery.v1.EndpointPort" => endpoint_port,
-        "autoscaling.v1.HorizontalPodAutoscalerSpec" => |map| {
-            fill(map, "minReplicas", 1);
-            fill(map, "targetCPUUtilizationPercentage", 80);
-        },
+        "autoscaling.v1.HorizontalPodAutoscalerSpec" => |map| fill(map, "minReplicas", 1),
         "autoscaling.v2.HorizontalPodAutoscalerSpec" => autoscaler_spec,
         "admissionregistration.v1.ValidatingWebhook" => webhook,
         "admissionregistration.v1.MutatingWebhook" => mutating_webhook,
         "admissionregistration.v1.RuleWithOperations"
-        | "admissionregistration.v1.NamedRuleWithOperations" => |map| fill(map, "scope", "*"),
+        | "admissionregistration.v1.NamedRuleWithOperations" => |map| fill_pointer(map, "scope", "*"),
         "admissionregistration.v1.ServiceReference"
         | "apiextensions.v1.ServiceReference"
         | "apiregistration.v1.ServiceReference" => |map| fill(map, "port", 443),
         "admissionregistration.v1.ValidatingAdmissionPolicySpec"
-        | "admissionregistration.v1.MutatingAdmissionPolicySpec" => |map| fill(map, "failurePolicy", "Fail"),
+        | "admissionregistration.v1.MutatingAdmissionPolicySpec" => |map| fill_pointer(map, "failurePolicy", "Fail"),
         "admissionregistration.v1.MatchResources" => match_resources,
         "apiextensions.v1.CustomResourceDefinition" => custom_resource_definition,
         "storage.v1.StorageClass" => storage_class,
         "storage.v1.CSIDriverSpec" => csi_driver_spec,
-        "scheduling.v1.PriorityClass" => |map| fill(map, "preemptionPolicy", "PreemptLowerPriority"),
+        "scheduling.v1.PriorityClass" => |map| fill_pointer(map, "preemptionPolicy", "PreemptLowerPriority"),
         "resource.v1.ExactDeviceRequest" | "resource.v1.DeviceSubRequest" => device_request,
         "flowcontrol.v1.FlowSchemaSpec" => |map| fill_zero(map, "matchingPrecedence", 1000),
         "flowcontrol.v1.ExemptPriorityLevelConfiguration" => |map| {
@@ -71,7 +68,7 @@ fn endpoint_port(map: &mut Map) {
     if !map.contains_key("name") {
         map.insert("name", "");
     }
-    fill(map, "protocol", "TCP");
+    fill_pointer(map, "protocol", "TCP");
 }
 
 fn autoscaler_spec(map: &mut Map) {
@@ -83,31 +80,31 @@ fn autoscaler_spec(map: &mut Map) {
     if let Some(Value::Object(behavior)) = map.get_mut("behavior") {
         let up = object(behavior, "scaleUp");
         fill(up, "stabilizationWindowSeconds", 0);
-        fill(up, "selectPolicy", "Max");
+        fill_pointer(up, "selectPolicy", "Max");
         let pods = json!({"type": "Pods", "value": 4, "periodSeconds": 15});
         let percent = json!({"type": "Percent", "value": 100, "periodSeconds": 15});
         fill(up, "policies", json!([pods, percent]));
         let down = object(behavior, "scaleDown");
-        fill(down, "selectPolicy", "Max");
+        fill_pointer(down, "selectPolicy", "Max");
         fill(down, "policies", json!([percent]));
     }
 }
 
 fn match_resources(map: &mut Map) {
-    fill(map, "matchPolicy", "Equivalent");
+    fill_pointer(map, "matchPolicy", "Equivalent");
     fill(map, "namespaceSelector", Value::object());
     fill(map, "objectSelector", Value::object());
 }
 
 fn webhook(map: &mut Map) {
-    fill(map, "failurePolicy", "Fail");
+    fill_pointer(map, "failurePolicy", "Fail");
     match_resources(map);
     fill(map, "timeoutSeconds", 10);
 }
 
 fn mutating_webhook(map: &mut Map) {
     webhook(map);
-    fill(map, "reinvocationPolicy", "Never");
+    fill_pointer(map, "reinvocationPolicy", "Never");
 }
 
 fn custom_resource_definition(map: &mut Map) {
@@ -130,15 +127,15 @@ fn custom_resource_definition(map: &mut Map) {
 }
 
 fn storage_class(map: &mut Map) {
-    fill(map, "reclaimPolicy", "Delete");
-    fill(map, "volumeBindingMode", "Immediate");
+    fill_pointer(map, "reclaimPolicy", "Delete");
+    fill_pointer(map, "volumeBindingMode", "Immediate");
 }
 
 fn csi_driver_spec(map: &mut Map) {
     fill(map, "attachRequired", true);
     fill(map, "podInfoOnMount", false);
     fill(map, "storageCapacity", false);
-    fill(map, "fsGroupPolicy", "ReadWriteOnceWithFSType");
+    fill_pointer(map, "fsGroupPolicy", "ReadWriteOnceWithFSType");
     if is_empty(map, "volumeLifecycleModes") {
         map.insert("volumeLifecycleModes", json!(["Persistent"]));
     }

@@ -21,6 +21,7 @@ pub(super) fn rule(name: &str) -> Option<Rule> {
         | "core.v1.ProjectedVolumeSource" => |map| fill(map, "defaultMode", 0o644),
         "core.v1.ServiceAccountTokenProjection" => |map| fill(map, "expirationSeconds", 3600),
         "core.v1.ObjectFieldSelector" => |map| fill(map, "apiVersion", "v1"),
+        "core.v1.AzureDiskVolumeSource" => |map| fill(map, "readOnly", false),
         // An empty type is a type of its own (no check), so it is written out.
         "core.v1.HostPathVolumeSource" => |map| fill(map, "type", ""),
         _ => return None,
@@ -104,7 +105,7 @@ fn container(map: &mut Map) {
 
 /// Whether an image name means the tag `latest`: it says so, or names neither a tag nor a digest.
 fn is_latest(image: &str) -> bool {
-    if image.is_empty() {
+    if !is_reference(image) {
         return false;
     }
     let (name, digest) = image.split_once('@').map_or((image, None), |(name, digest)| (name, Some(digest)));
@@ -114,6 +115,40 @@ fn is_latest(image: &str) -> bool {
         (Some((_, tag)), _) => tag == "latest",
         (None, digest) => digest.is_none(),
     }
+}
+
+/// Whether a text names an image at all (github.com/distribution/reference).
+fn is_reference(image: &str) -> bool {
+    let (rest, digest) = image.split_once('@').map_or((image, None), |(rest, digest)| (rest, Some(digest)));
+    let (path, tag) = match rest.rsplit_once(':') {
+        Some((path, tag)) if !tag.contains('/') => (path, Some(tag)),
+        _ => (rest, None),
+    };
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let tag_fits = tag.is_none_or(|tag| {
+        tag.len() <= 128 && tag.starts_with(word) && tag.chars().all(|c| word(c) || matches!(c, '.' | '-'))
+    });
+    let digest_fits = digest.is_none_or(|digest| {
+        let sum = digest.split_once(':').map(|(_, sum)| sum);
+        sum.is_some_and(|sum| sum.len() >= 32 && sum.bytes().all(|b| b.is_ascii_hexdigit()))
+    });
+    let mut parts: Vec<&str> = path.split('/').collect();
+    let domain = parts.first().copied().unwrap_or_default();
+    if parts.len() > 1
+        && (domain.contains(['.', ':']) || domain == "localhost" || domain.to_lowercase() != domain)
+    {
+        parts.remove(0);
+        let host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']');
+        if !domain.chars().all(host) {
+            return false;
+        }
+    }
+    let end = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let part_fits = |part: &&str| {
+        let inner = |c: char| end(c) || matches!(c, '.' | '_' | '-');
+        part.starts_with(end) && part.ends_with(end) && part.chars().all(inner) && !part.contains("..")
+    };
+    tag_fits && digest_fits && parts.iter().all(part_fits)
 }
 
 fn volume(map: &mut Map) {

@@ -2,7 +2,7 @@
 
 use pilothouse_value::{Map, Value};
 
-use super::{Rule, fill, is_empty, is_unset, object, objects, text};
+use super::{Rule, fill, fill_pointer, is_empty, is_unset, object, objects, text};
 
 pub(super) fn rule(name: &str) -> Option<Rule> {
     Some(match name {
@@ -23,8 +23,8 @@ fn deployment_spec(map: &mut Map) {
     fill(strategy, "type", "RollingUpdate");
     if text(strategy, "type") == "RollingUpdate" {
         let rolling = object(strategy, "rollingUpdate");
-        fill(rolling, "maxUnavailable", "25%");
-        fill(rolling, "maxSurge", "25%");
+        fill_pointer(rolling, "maxUnavailable", "25%");
+        fill_pointer(rolling, "maxSurge", "25%");
     }
     fill(map, "revisionHistoryLimit", 10);
     fill(map, "progressDeadlineSeconds", 600);
@@ -35,8 +35,8 @@ fn daemon_set_spec(map: &mut Map) {
     fill(strategy, "type", "RollingUpdate");
     if text(strategy, "type") == "RollingUpdate" {
         let rolling = object(strategy, "rollingUpdate");
-        fill(rolling, "maxUnavailable", 1);
-        fill(rolling, "maxSurge", 0);
+        fill_pointer(rolling, "maxUnavailable", 1);
+        fill_pointer(rolling, "maxSurge", 0);
     }
     fill(map, "revisionHistoryLimit", 10);
 }
@@ -52,11 +52,11 @@ fn stateful_set_spec(map: &mut Map) {
         && let Some(Value::Object(rolling)) = strategy.get_mut("rollingUpdate")
     {
         fill(rolling, "partition", 0);
-        fill(rolling, "maxUnavailable", 1);
+        fill_pointer(rolling, "maxUnavailable", 1);
     }
     for claim in objects(map, "volumeClaimTemplates") {
-        fill(claim, "apiVersion", "v1");
-        fill(claim, "kind", "PersistentVolumeClaim");
+        claim.insert("apiVersion", "v1");
+        claim.insert("kind", "PersistentVolumeClaim");
     }
     let policy = object(map, "persistentVolumeClaimRetentionPolicy");
     fill(policy, "whenDeleted", "Retain");
@@ -73,10 +73,10 @@ fn job(map: &mut Map) {
     fill(spec, "parallelism", 1);
     let backoff = if is_unset(spec, "backoffLimitPerIndex") { 6 } else { i64::from(i32::MAX) };
     fill(spec, "backoffLimit", backoff);
-    fill(spec, "completionMode", "NonIndexed");
+    fill_pointer(spec, "completionMode", "NonIndexed");
     fill(spec, "suspend", false);
     let replacement = if is_unset(spec, "podFailurePolicy") { "TerminatingOrFailed" } else { "Failed" };
-    fill(spec, "podReplacementPolicy", replacement);
+    fill_pointer(spec, "podReplacementPolicy", replacement);
     fill(spec, "manualSelector", false);
     let labels = spec.get("template").and_then(|template| template.at(&["metadata", "labels"])).cloned();
     let metadata = object(map, "metadata");

@@ -139,7 +139,10 @@ pub(super) fn slice(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
             errors.0.push(Error::duplicate(&port.path.child("name"), name));
         }
         seen.push(name);
-        errors.one_of(port, "protocol", &PROTOCOLS, true);
+        match port.find("protocol") {
+            None => errors.required(&port.path.child("protocol"), ""),
+            Some(_) => errors.one_of_all(port, "protocol", &PROTOCOLS),
+        }
         app_protocol(port, errors);
     }
     if changed {

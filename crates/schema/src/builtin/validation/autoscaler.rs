@@ -1,8 +1,8 @@
-//! Horizontal pod autoscalers of both versions: the first is checked as the second that it stands for.
+//! Horizontal pod autoscalers in their second version; the first is checked as the second that it stands for.
 
-use pilothouse_value::{Quantity, Value, names};
+use pilothouse_value::{Quantity, names};
 
-use super::{At, Errors, NOT_NEGATIVE};
+use super::{At, Errors, NOT_NEGATIVE, resources};
 
 pub(super) fn autoscaler(at: &At<'_>, errors: &mut Errors) {
     let spec = at.child("spec");
@@ -10,9 +10,6 @@ pub(super) fn autoscaler(at: &At<'_>, errors: &mut Errors) {
     let path = spec.path.child("maxReplicas");
     if let Some(low) = low.filter(|low| *low < 0) {
         errors.invalid(&spec.path.child("minReplicas"), low, NOT_NEGATIVE);
-    }
-    if high < 0 {
-        errors.invalid(&path, high, "must be greater than 0");
     }
     if low.is_some_and(|low| high < low) {
         errors.invalid(&path, high, "must be greater than or equal to `minReplicas`");
@@ -29,11 +26,6 @@ pub(super) fn autoscaler(at: &At<'_>, errors: &mut Errors) {
         errors.invalid(&path_of_version, api_version, "apiVersion must specify API group");
     }
     metrics(&spec, errors);
-    if let Some(percent) = spec.int("targetCPUUtilizationPercentage").filter(|percent| *percent < 1) {
-        let path =
-            spec.path.child("metrics").index(0).child("resource").child("target").child("averageUtilization");
-        errors.invalid(&path, percent, "must be greater than 0");
-    }
     let outside =
         spec.items("metrics").iter().any(|metric| matches!(metric.text("type"), "Object" | "External"));
     if low == Some(0) && !outside {
@@ -42,18 +34,12 @@ pub(super) fn autoscaler(at: &At<'_>, errors: &mut Errors) {
         errors.forbidden(&spec.path.child("metrics"), detail);
     }
     behavior(&spec.child("behavior"), errors);
-    if let Some(given) = annotated(at, "autoscaling.alpha.kubernetes.io/behavior") {
-        behavior(&At { value: &given, path: spec.path.child("behavior") }, errors);
+    if high < 0 {
+        errors.invalid(&path, high, "must be greater than or equal to 1");
     }
     if high == 0 {
         errors.required(&path, "");
     }
-}
-
-/// What the first version carries in annotations, because it has no fields for it.
-fn annotated(at: &At<'_>, key: &str) -> Option<Value> {
-    let text = at.child("metadata").child("annotations").text(key).to_owned();
-    pilothouse_value::parse::json(text.as_bytes()).ok().map(|parsed| parsed.value)
 }
 
 fn reference(at: &At<'_>, errors: &mut Errors) {
@@ -121,8 +107,7 @@ fn source(field: &str, at: &At<'_>, errors: &mut Errors) {
             identifier(&at.child("metric"), errors);
             self::target(&target, errors);
             if !set("value") && !set("averageValue") {
-                let detail = "must set either a target value for metric or a per-pod target";
-                errors.required(&path("averageValue"), detail);
+                errors.required(&path("averageValue"), "must set either a target value or averageValue");
             }
         }
         "external" => {
@@ -143,16 +128,25 @@ fn source(field: &str, at: &At<'_>, errors: &mut Errors) {
         "pods" => {
             identifier(&at.child("metric"), errors);
             self::target(&target, errors);
-            if positive(&target, "averageValue") != Some(true) {
+            if !set("averageValue") {
                 errors.required(&path("averageValue"), "must specify a positive target averageValue");
             }
         }
         _ => {
-            if field == "containerResource" && at.text("container").is_empty() {
-                errors.required(&at.path.child("container"), "must specify a container");
+            match at.text("name") {
+                "" => errors.required(&at.path.child("name"), "must specify a resource name"),
+                name if field == "containerResource" => {
+                    resources::container_name(&at.path.child("name"), name, errors);
+                }
+                _ => {}
             }
-            if at.text("name").is_empty() {
-                errors.required(&at.path.child("name"), "must specify a resource name");
+            if field == "containerResource" {
+                match at.text("container") {
+                    "" => errors.required(&at.path.child("container"), "must specify a container"),
+                    name => {
+                        errors.complaints(&at.path.child("container"), name, names::dns1123_label(name))
+                    }
+                }
             }
             self::target(&target, errors);
             match (set("averageUtilization"), set("averageValue")) {

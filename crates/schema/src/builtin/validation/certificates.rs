@@ -114,7 +114,7 @@ fn common(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
 const NO_CERTIFICATE: &str = "must contain at least one CERTIFICATE PEM block";
 
 /// The name of a signer: `DOMAIN/PATH`.
-fn signer_name(path: &Path, name: &str, errors: &mut Errors) {
+pub(super) fn signer_name(path: &Path, name: &str, errors: &mut Errors) {
     if name.is_empty() {
         return errors.required(path, "");
     }

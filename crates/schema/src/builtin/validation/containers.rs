@@ -59,8 +59,17 @@ fn init_container<'v>(spec: &At<'v>, container: &At<'v>, names: &mut BTreeSet<&'
 }
 
 /// What an ephemeral container may not have.
-const NOT_EPHEMERAL: [&str; 6] =
-    ["ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"];
+const NOT_EPHEMERAL: [&str; 9] = [
+    "ports",
+    "resources",
+    "resizePolicy",
+    "restartPolicy",
+    "restartPolicyRules",
+    "livenessProbe",
+    "readinessProbe",
+    "startupProbe",
+    "lifecycle",
+];
 
 fn ephemeral(spec: &At<'_>, others: &BTreeSet<&str>, errors: &mut Errors) {
     let containers = spec.items("ephemeralContainers");
@@ -169,7 +178,7 @@ fn restart_policy(at: &At<'_>, errors: &mut Errors) {
         errors.0.push(Error::too_many(&at.path.child("restartPolicyRules"), rules.len(), 20));
     }
     for rule in rules {
-        errors.one_of_all(&rule, "action", &["Restart"]);
+        errors.one_of_all(&rule, "action", &["Restart", "RestartAllContainers"]);
         match rule.find("exitCodes") {
             None => errors.required(&rule.path.child("exitCodes"), "must be specified"),
             Some(codes) => {

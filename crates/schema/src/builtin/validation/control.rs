@@ -60,8 +60,17 @@ fn flow_rule(at: &At<'_>, errors: &mut Errors) {
                 let detail = format!("{word} is required when subject kind is '{kind}'");
                 errors.required(&subject.path.child(field), detail.as_str());
             }
-            Some(one) if one.text("name").is_empty() => errors.required(&one.path.child("name"), ""),
-            Some(_) => {}
+            Some(one) => subject_names(&one, kind, errors),
+        }
+        for (other, kind, field) in [
+            ("User", "User", "user"),
+            ("Group", "Group", "group"),
+            ("ServiceAccount", "ServiceAccount", "serviceAccount"),
+        ] {
+            if other != subject.text("kind") && subject.find(field).is_some() {
+                let detail = format!("{field} is forbidden when subject kind is not '{kind}'");
+                errors.forbidden(&subject.path.child(field), detail);
+            }
         }
     }
     let (resources, others) = (at.items("resourceRules"), at.items("nonResourceRules"));
@@ -69,23 +78,98 @@ fn flow_rule(at: &At<'_>, errors: &mut Errors) {
         let detail = "at least one of resourceRules and nonResourceRules has to be non-empty";
         errors.required(&at.path, detail);
     }
-    let need = |rule: &At<'_>, list: &str, detail: &str, errors: &mut Errors| {
-        if rule.items(list).is_empty() {
-            errors.required(&rule.path.child(list), detail);
-        }
-    };
-    for rule in &resources {
-        need(rule, "verbs", "verbs must contain at least one value", errors);
-        need(rule, "apiGroups", "resource rules must supply at least one api group", errors);
-        need(rule, "resources", "resource rules must supply at least one resource", errors);
-        if rule.items("namespaces").is_empty() && !rule.flag("clusterScope") {
-            let detail = "resource rules that are not cluster scoped must supply at least one namespace";
-            errors.required(&rule.path.child("namespaces"), detail);
+    resources.iter().for_each(|rule| resource_rule(rule, errors));
+    others.iter().for_each(|rule| path_rule(rule, errors));
+}
+
+fn subject_names(at: &At<'_>, kind: &str, errors: &mut Errors) {
+    let (name, path) = (at.text("name"), at.path.child("name"));
+    if name.is_empty() {
+        errors.required(&path, "");
+    } else if kind == "ServiceAccount" && name != "*" {
+        errors.complaints(&path, name, names::dns1123_subdomain(name));
+    }
+    if kind == "ServiceAccount" {
+        let (namespace, path) = (at.text("namespace"), at.path.child("namespace"));
+        match namespace {
+            "" => errors.required(&path, "must specify namespace for service account"),
+            _ => errors.complaints(&path, namespace, names::dns1123_label(namespace)),
         }
     }
-    for rule in &others {
-        need(rule, "verbs", "verbs must contain at least one value", errors);
-        need(rule, "nonResourceURLs", "nonResourceURLs must contain at least one value", errors);
+}
+
+const VERBS: [&str; 9] =
+    ["create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"];
+
+fn words<'v>(rule: &At<'v>, list: &str) -> Vec<&'v str> {
+    rule.items(list).iter().filter_map(|one| one.value.as_str()).collect()
+}
+
+/// A list that must say something, and nothing beside `*`. Whether it names things one by one.
+fn wildcard_or_words(rule: &At<'_>, list: &str, missing: &str, others: &str, errors: &mut Errors) -> bool {
+    let words = words(rule, list);
+    let path = rule.path.child(list);
+    if words.is_empty() {
+        errors.required(&path, missing);
+        return false;
+    }
+    if !words.contains(&"*") {
+        return true;
+    }
+    if words.len() > 1 {
+        let detail = format!("if '*' is present, must not specify other {others}");
+        errors.invalid(&path, rule.child(list).value.clone(), detail);
+    }
+    false
+}
+
+fn verbs(rule: &At<'_>, errors: &mut Errors) {
+    let named = wildcard_or_words(rule, "verbs", "verbs must contain at least one value", "verbs", errors);
+    if named && words(rule, "verbs").iter().any(|verb| !VERBS.contains(verb)) {
+        errors.unsupported(&rule.path.child("verbs"), rule.child("verbs").value.clone(), &VERBS);
+    }
+}
+
+fn resource_rule(rule: &At<'_>, errors: &mut Errors) {
+    verbs(rule, errors);
+    let missing = "resource rules must supply at least one api group";
+    wildcard_or_words(rule, "apiGroups", missing, "api groups", errors);
+    let missing = "resource rules must supply at least one resource";
+    wildcard_or_words(rule, "resources", missing, "resources", errors);
+    if rule.items("namespaces").is_empty() && rule.flag("clusterScope") {
+        return;
+    }
+    let missing = "resource rules that are not cluster scoped must supply at least one namespace";
+    if wildcard_or_words(rule, "namespaces", missing, "namespaces", errors) {
+        for namespace in rule.items("namespaces") {
+            let text = namespace.value.as_str().unwrap_or_default();
+            for complaint in names::dns1123_label(text) {
+                let detail = format!("each member of this list must be '*' or a DNS-1123 label; {complaint}");
+                errors.invalid(&namespace.path, text, detail);
+            }
+        }
+    }
+}
+
+fn path_rule(rule: &At<'_>, errors: &mut Errors) {
+    verbs(rule, errors);
+    let missing = "nonResourceURLs must contain at least one value";
+    if !wildcard_or_words(rule, "nonResourceURLs", missing, "non-resource URLs", errors) {
+        return;
+    }
+    for url in rule.items("nonResourceURLs") {
+        let text = url.value.as_str().unwrap_or_default();
+        let stars = text.matches('*').count();
+        let why = match text {
+            "" => "must not be empty",
+            "/" => continue,
+            _ if !text.starts_with('/') => "must start with slash",
+            _ if text.contains(' ') => "must not contain white-space",
+            _ if text.contains("//") => "must not contain double slash",
+            _ if stars > 1 || stars == 1 && !text.ends_with("/*") => "wildcard can only do suffix matching",
+            _ => continue,
+        };
+        errors.invalid(&url.path, text, why);
     }
 }
 
@@ -94,43 +178,85 @@ pub(super) fn priority_level(at: &At<'_>, errors: &mut Errors) {
     let kind = spec.text("type");
     let name = at.child("metadata").text("name");
     let path = spec.path.child("type");
-    if kind.is_empty() {
-        errors.required(&path, "");
-        return;
-    }
-    if (kind == "Exempt") != (name == "exempt") && matches!(kind, "Exempt" | "Limited") {
+    if (kind == "Exempt") != (name == "exempt") {
         errors.invalid(&path, kind, "must be 'Exempt' if and only if `name` is 'exempt'");
     }
-    let limited = spec.child("limited");
+    let (limited, exempt) = (spec.child("limited"), spec.child("exempt"));
+    // What the declaration of the type demands is told behind the rest.
+    let mut declared = Errors::default();
     match kind {
         "Exempt" => {
-            if !limited.value.is_null() {
-                errors.forbidden(&limited.path, "");
-            }
+            errors.not_negative_integers(&exempt, &["nominalConcurrencyShares"]);
+            percentage(&exempt, errors);
         }
-        "Limited" if limited.value.is_null() => errors.required(&limited.path, ""),
-        "Limited" => {
-            if let Some(shares) = limited.int("nominalConcurrencyShares").filter(|shares| *shares < 0) {
-                let detail = "must be a non-negative integer";
-                errors.invalid(&limited.path.child("nominalConcurrencyShares"), shares, detail);
-            }
-            let response = limited.child("limitResponse");
-            match response.text("type") {
-                "Queue" if response.find("queuing").is_none() => {
-                    errors.required(&response.path.child("queuing"), "");
-                }
-                "Reject" if response.find("queuing").is_some() => {
-                    errors.forbidden(&response.path.child("queuing"), "");
-                }
-                _ => errors.one_of(&response, "type", &["Queue", "Reject"], true),
-            }
+        "Limited" if limited.value.is_null() => declared.required(&limited.path, ""),
+        "Limited" => self::limited(&limited, errors, &mut declared),
+        "" => declared.required(&path, ""),
+        _ => errors.unsupported(&path, kind, &["Exempt", "Limited"]),
+    }
+    for (member, of) in [(&exempt, "Exempt"), (&limited, "Limited")] {
+        if kind != of && !member.value.is_null() {
+            declared.forbidden(&member.path, "");
         }
-        _ => {
-            errors.unsupported(&path, kind, &["Exempt", "Limited"]);
-            if !limited.value.is_null() {
-                errors.forbidden(&limited.path, "");
-            }
-        }
+    }
+    errors.0.append(&mut declared.0);
+}
+
+fn percentage(at: &At<'_>, errors: &mut Errors) {
+    if let Some(percent) = at.int("lendablePercent").filter(|percent| !(0..=100).contains(percent)) {
+        errors.invalid(&at.path.child("lendablePercent"), percent, "must be between 0 and 100, inclusive");
+    }
+}
+
+fn limited(at: &At<'_>, errors: &mut Errors, declared: &mut Errors) {
+    errors.not_negative_integers(at, &["nominalConcurrencyShares"]);
+    let response = at.child("limitResponse");
+    let (kind, queuing) = (response.text("type"), response.child("queuing"));
+    match kind {
+        "Queue" if queuing.value.is_null() => declared.required(&queuing.path, ""),
+        "Queue" => queues(&queuing, errors),
+        "Reject" => {}
+        "" => declared.required(&response.path.child("type"), ""),
+        _ => errors.unsupported(&response.path.child("type"), kind, &["Queue", "Reject"]),
+    }
+    if kind != "Queue" && !queuing.value.is_null() {
+        declared.forbidden(&queuing.path, "");
+    }
+    percentage(at, errors);
+    if let Some(percent) = at.int("borrowingLimitPercent").filter(|percent| *percent < 0) {
+        let detail = "if specified, must be a non-negative integer";
+        errors.invalid(&at.path.child("borrowingLimitPercent"), percent, detail);
+    }
+}
+
+/// The most queues that one level may have.
+const MOST_QUEUES: i64 = 10_000_000;
+/// How many bits of a hash choose a hand of queues.
+const HASH_BITS: f64 = 60.0;
+
+fn queues(at: &At<'_>, errors: &mut Errors) {
+    let number = |field: &str| at.int(field).unwrap_or_default();
+    let (length, queues, hand) = (number("queueLengthLimit"), number("queues"), number("handSize"));
+    if length <= 0 {
+        errors.invalid(&at.path.child("queueLengthLimit"), length, "must be positive");
+    }
+    let path = at.path.child("queues");
+    if queues <= 0 {
+        errors.invalid(&path, queues, "must be positive");
+    } else if queues > MOST_QUEUES {
+        errors.invalid(&path, queues, format!("must not be greater than {MOST_QUEUES}"));
+    }
+    let path = at.path.child("handSize");
+    let bits = ((queues.max(1) as f64).log2() * hand as f64).ceil();
+    if hand <= 0 {
+        errors.invalid(&path, hand, "must be positive");
+    } else if hand > queues {
+        errors.invalid(&path, hand, format!("should not be greater than queues ({queues})"));
+    } else if bits > HASH_BITS {
+        let detail = format!(
+            "required entropy bits of deckSize {queues} and handSize {hand} should not be greater than {HASH_BITS}"
+        );
+        errors.invalid(&path, hand, detail);
     }
 }
 

@@ -113,9 +113,8 @@ pub(super) fn namespace(at: &At<'_>, errors: &mut Errors) {
 
 fn finalizer_name(path: &Path, name: &str, errors: &mut Errors) {
     let complaints = names::qualified_name(name);
-    let good = complaints.is_empty();
     errors.complaints(path, name, complaints);
-    if good && !name.contains('/') && name != "kubernetes" {
+    if !name.contains('/') && name != "kubernetes" {
         let detail = "name is neither a standard finalizer name nor is it fully qualified";
         errors.invalid(path, name, detail);
     }

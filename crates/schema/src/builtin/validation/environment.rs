@@ -4,6 +4,37 @@ use pilothouse_value::{Quantity, names};
 
 use super::{At, Errors};
 
+/// Variables that are read from a file name a volume of the pod that its containers write to.
+pub(super) fn files(spec: &At<'_>, errors: &mut Errors) {
+    let lists = ["initContainers", "containers", "ephemeralContainers"];
+    for variable in lists.iter().flat_map(|list| spec.items(list)).flat_map(|c| c.items("env")) {
+        let Some(reference) = variable.child("valueFrom").find("fileKeyRef") else { continue };
+        let (name, path) = (reference.text("volumeName"), reference.path.child("volumeName"));
+        match spec.items("volumes").iter().rfind(|volume| volume.text("name") == name) {
+            None => errors.0.push(pilothouse_value::field::Error::not_found(&path, name)),
+            Some(volume) if volume.find("emptyDir").is_none() => {
+                errors.invalid(&path, name, "referenced volume must be of type emptyDir");
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+fn file_key(at: &At<'_>, errors: &mut Errors) {
+    for (field, rule) in [
+        ("key", names::env_var_name as fn(&str) -> Vec<String>),
+        ("volumeName", names::dns1123_label),
+        ("path", |_| Vec::new()),
+    ] {
+        let (text, path) = (at.text(field), at.path.child(field));
+        match text {
+            "" => errors.required(&path, ""),
+            _ if field == "path" => super::no_backsteps(&path, text, errors),
+            _ => errors.complaints(&path, text, rule(text)),
+        }
+    }
+}
+
 pub(super) fn environment(at: &At<'_>, errors: &mut Errors) {
     for variable in at.items("env") {
         let name = variable.text("name");
@@ -84,6 +115,9 @@ fn value_from(variable: &At<'_>, from: &At<'_>, errors: &mut Errors) {
             "" => errors.required(&reference.path.child("key"), ""),
             _ => errors.complaints(&reference.path.child("key"), key, names::config_map_key(key)),
         }
+    }
+    if let Some(reference) = from.find("fileKeyRef") {
+        file_key(&reference, errors);
     }
     if given.is_empty() {
         let detail = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`";

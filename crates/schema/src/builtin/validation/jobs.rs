@@ -31,7 +31,7 @@ pub(super) fn job(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     if selector.value.is_null() || parsed.is_ok_and(|parsed| !parsed.matches(labels)) {
         workloads::mismatch(&template, errors);
     }
-    if let Some(old) = old.and_then(|old| old.get("spec")) {
+    if let Some(old) = old {
         update(&spec, old, errors);
     }
     if old.is_none() && spec.text("completionMode") == "Indexed" {
@@ -80,7 +80,8 @@ fn generated_selector(at: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn update(spec: &At<'_>, old: &Value, errors: &mut Errors) {
+fn update(spec: &At<'_>, old_job: &Value, errors: &mut Errors) {
+    let Some(old) = old_job.get("spec") else { return };
     // An indexed job may grow and shrink with its parallelism.
     if spec.text("completionMode") != "Indexed" {
         errors.immutable(spec, old, "completions");
@@ -92,7 +93,7 @@ fn update(spec: &At<'_>, old: &Value, errors: &mut Errors) {
         errors.invalid(&spec.path.child("completions"), completions, detail);
     }
     errors.immutable(spec, old, "selector");
-    template_update(spec, old, errors);
+    template_update(spec, old_job, errors);
     errors.immutable(spec, old, "completionMode");
     errors.immutable_struct(spec, old, "podFailurePolicy", "batch.PodFailurePolicy");
     errors.immutable(spec, old, "backoffLimitPerIndex");
@@ -101,9 +102,13 @@ fn update(spec: &At<'_>, old: &Value, errors: &mut Errors) {
 }
 
 /// The template stays; that of a suspended job may be steered, and its containers may get other resources.
-fn template_update(spec: &At<'_>, old: &Value, errors: &mut Errors) {
+fn template_update(spec: &At<'_>, old_job: &Value, errors: &mut Errors) {
     let template = spec.child("template");
-    if old.get("suspend").and_then(Value::as_bool) != Some(true) {
+    let Some(old) = old_job.get("spec") else { return };
+    let rests = old_job.at(&["status", "startTime"]).is_none()
+        || pilothouse_value::object::condition_is_true(old_job, "Suspended");
+    let active = old_job.i64_at(&["status", "active"]).unwrap_or_default();
+    if old.get("suspend").and_then(Value::as_bool) != Some(true) || !rests || active != 0 {
         return errors.immutable_struct(spec, old, "template", "core.PodTemplateSpec");
     }
     let fixed = |template: &Value| {
@@ -174,7 +179,7 @@ fn job_spec(spec: &At<'_>, errors: &mut Errors) {
             }
             many_indexes(spec, errors);
         }
-        "NonIndexed" | "" => {
+        "NonIndexed" => {
             for field in ["backoffLimitPerIndex", "maxFailedIndexes"] {
                 if let Some(number) = spec.int(field) {
                     errors.invalid(&path(field), number, "requires indexed completion mode");

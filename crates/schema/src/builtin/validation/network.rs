@@ -37,6 +37,10 @@ pub(super) fn ingress(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
             errors.required(&http.path.child("paths"), "");
         }
         for one in paths {
+            if one.find("pathType").is_none() {
+                errors.required(&one.path.child("pathType"), "pathType must be specified");
+                continue;
+            }
             path(&one, errors);
             backend(&one.child("backend"), errors);
         }
@@ -91,7 +95,6 @@ fn path(at: &At<'_>, errors: &mut Errors) {
     let text = at.text("path");
     let here = at.path.child("path");
     match at.text("pathType") {
-        "" => errors.required(&at.path.child("pathType"), "pathType must be specified"),
         "Exact" | "Prefix" => {
             if !text.starts_with('/') {
                 errors.invalid(&here, text, "must be an absolute path");
@@ -220,8 +223,7 @@ fn peer(at: &At<'_>, errors: &mut Errors) {
 
 /// An object of any kind that a backend or a class stands for.
 fn typed_reference(at: &At<'_>, errors: &mut Errors) {
-    let group = at.text("apiGroup");
-    if !group.is_empty() {
+    if let Some(group) = at.find("apiGroup").map(|group| group.value.as_str().unwrap_or_default()) {
         errors.complaints(&at.path.child("apiGroup"), group, names::dns1123_subdomain(group));
     }
     for field in ["kind", "name"] {
@@ -250,8 +252,10 @@ pub(super) fn ingress_class(at: &At<'_>, old: Option<&Value>, errors: &mut Error
         let namespace = parameters.path.child("namespace");
         let given = parameters.text("namespace");
         match parameters.text("scope") {
-            "" => errors.required(&parameters.path.child("scope"), ""),
-            "Namespace" if given.is_empty() => {
+            "" if parameters.find("scope").is_none() => {
+                errors.required(&parameters.path.child("scope"), "");
+            }
+            "Namespace" if parameters.find("namespace").is_none() => {
                 errors.required(&namespace, "`parameters.scope` is set to 'Namespace'");
             }
             "Namespace" => errors.complaints(&namespace, given, names::dns1123_label(given)),
@@ -280,7 +284,11 @@ pub(super) fn ip_address(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) 
     }
     let spec = at.child("spec");
     let Some(parent) = spec.find("parentRef") else {
-        return errors.required(&spec.path.child("parentRef"), "");
+        errors.required(&spec.path.child("parentRef"), "");
+        if old.is_some() {
+            errors.invalid(&spec.path.child("parentRef"), Value::Null, super::IMMUTABLE);
+        }
+        return;
     };
     let group = parent.text("group");
     if !group.is_empty() {
@@ -339,6 +347,11 @@ pub(super) fn service_cidr(at: &At<'_>, old: Option<&Value>, errors: &mut Errors
 }
 
 fn service_cidr_update(networks: &[At<'_>], old: &Value, errors: &mut Errors) {
+    if networks.len() < old.items_at(&["spec", "cidrs"]).len() {
+        let shown = networks.iter().map(|at| at.value.clone()).collect::<Vec<_>>();
+        errors.invalid(&Path::new("spec").child("cidrs"), shown, super::IMMUTABLE);
+        return;
+    }
     for (network, old) in networks.iter().zip(old.items_at(&["spec", "cidrs"])) {
         if network.value != old {
             errors.invalid(&network.path, network.value.clone(), super::IMMUTABLE);

@@ -26,6 +26,13 @@ pub(super) fn node(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
 /// What holds for updates of a node and of its status.
 pub(super) fn update(at: &At<'_>, old: &Value, errors: &mut Errors) {
     let (spec, status) = (at.child("spec"), at.child("status"));
+    let known = old.at(&["spec"]).map_or(&[][..], |spec| spec.items_at(&["podCIDRs"]));
+    for network in spec.items("podCIDRs").iter().filter(|network| !known.contains(network.value)) {
+        let text = network.value.as_str().unwrap_or_default();
+        if parse_cidr(text).is_none() {
+            errors.invalid(&network.path, text, CIDR);
+        }
+    }
     amounts(&status, errors);
     status::node_addresses(&status, errors);
     let before = old.get("spec").unwrap_or(&Value::Null);

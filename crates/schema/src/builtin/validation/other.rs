@@ -158,7 +158,11 @@ pub(super) fn priority_class(at: &At<'_>, old: Option<&Value>, errors: &mut Erro
         let detail = format!("maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}");
         errors.forbidden(&at.path.child("value"), detail);
     }
-    errors.one_of(at, "preemptionPolicy", &["PreemptLowerPriority", "Never"], false);
+    match at.find("preemptionPolicy").map(|policy| policy.value.as_str().unwrap_or_default()) {
+        None => {}
+        Some("") => errors.required(&at.path.child("preemptionPolicy"), ""),
+        Some(_) => errors.one_of_all(at, "preemptionPolicy", &["PreemptLowerPriority", "Never"]),
+    }
     let Some(old) = old else { return };
     if old.i64_at(&["value"]).unwrap_or_default() != value {
         errors.forbidden(&at.path.child("value"), "may not be changed in an update.");

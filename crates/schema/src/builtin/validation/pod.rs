@@ -6,9 +6,7 @@ use std::net::IpAddr;
 use pilothouse_value::field::Error;
 use pilothouse_value::{Value, names};
 
-use super::{
-    At, Errors, IP, containers, labels, pod_update, profiles, resources, scheduling, security, volumes,
-};
+use super::{At, Errors, IP, containers, environment, labels, pod_update, profiles, resources, scheduling, security, volumes};
 
 const DEADLINE: &str = "must be between 1 and 2147483647, inclusive";
 /// Annotations that say what has become fields.
@@ -124,7 +122,8 @@ pub(super) fn pod_spec(spec: &At<'_>, metadata: Option<&At<'_>>, errors: &mut Er
     if spec.find("terminationGracePeriodSeconds").is_none() {
         errors.required(&spec.path.child("terminationGracePeriodSeconds"), "");
     }
-    volumes::volumes(spec, errors);
+    let name = metadata.map(|metadata| metadata.text("name")).unwrap_or_default();
+    volumes::volumes(spec, name, errors);
     claims(spec, metadata, errors);
     containers::all(spec, errors);
     resources::of_pod(spec, errors);
@@ -148,6 +147,7 @@ pub(super) fn pod_spec(spec: &At<'_>, metadata: Option<&At<'_>>, errors: &mut Er
     security::host_process(spec, errors);
     host_users(spec, errors);
     names_and_times(spec, errors);
+    environment::files(spec, errors);
     security::operating_system(spec, errors);
 }
 
@@ -196,7 +196,7 @@ fn names_and_times(spec: &At<'_>, errors: &mut Errors) {
         let text = class.value.as_str().unwrap_or_default();
         errors.complaints(&class.path, text, names::dns1123_subdomain(text));
     }
-    errors.one_of(spec, "preemptionPolicy", &["Never", "PreemptLowerPriority"], false);
+    errors.one_of(spec, "preemptionPolicy", &["PreemptLowerPriority", "Never"], false);
     resources::quantities(&spec.child("overhead"), errors);
 }
 

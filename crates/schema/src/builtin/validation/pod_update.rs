@@ -267,9 +267,14 @@ pub(super) fn status(at: &At<'_>, old: &Value, errors: &mut Errors) {
         no_resurrection(&status, old, list, containers, errors);
     }
     claim_statuses(at, &status, errors);
-    for list in ["podIPs", "hostIPs"] {
-        addresses(&status, old, list, errors);
+    addresses(&status, old, "podIPs", errors);
+    if let Some(first) = status.items("hostIPs").first() {
+        let ip = first.text("ip");
+        if ip != status.text("hostIP") {
+            errors.invalid(&first.path.child("ip"), ip, "must be equal to `hostIP`");
+        }
     }
+    addresses(&status, old, "hostIPs", errors);
 }
 
 /// A container that has ended and is not started again stays so.
@@ -317,10 +322,12 @@ fn addresses(status: &At<'_>, old: &Value, list: &str, errors: &mut Errors) {
     if status.child(list).value == old.at(&["status", list]).unwrap_or(NULL) {
         return;
     }
+    let known = old.items_at(&["status", list]);
     let mut parsed = Vec::new();
     for one in &found {
         match one.text("ip").parse::<IpAddr>() {
             Ok(ip) => parsed.push(ip),
+            Err(_) if known.iter().any(|old| old.str_at(&["ip"]) == Some(one.text("ip"))) => {}
             Err(_) => errors.invalid(&one.path, one.text("ip"), IP),
         }
     }
@@ -332,12 +339,6 @@ fn addresses(status: &At<'_>, old: &Value, list: &str, errors: &mut Errors) {
     if !both {
         let detail = "may specify no more than one IP for each IP family";
         errors.shown_form(&path, form, status.child(list).value, detail);
-    }
-    let mut seen = BTreeSet::new();
-    for (one, ip) in found.iter().zip(&parsed) {
-        if !seen.insert(*ip) {
-            errors.0.push(Error::duplicate(&one.path, one.text("ip")));
-        }
     }
 }
 

@@ -153,11 +153,12 @@ pub(super) fn of_pod(spec: &At<'_>, errors: &mut Errors) {
             errors.invalid(&resources.path.child("requests").key(name), value.clone(), detail);
         }
     }
-    for container in &containers {
+    for (index, container) in containers.iter().enumerate() {
         for (name, value) in container.child("resources").map("limits") {
             let Some(of_pod) = resources.child("limits").value.get(name).and_then(quantity) else { continue };
             if quantity(value).is_some_and(|own| own > of_pod) {
-                let path = container.path.child("resources").child("limits").key(name);
+                // Upstream's path names the container behind the resources of the pod.
+                let path = resources.path.child("containers").index(index).key(name).child("limits");
                 let detail = format!("must be less than or equal to pod limits of {of_pod}");
                 errors.invalid(&path, value.clone(), detail);
             }

@@ -200,7 +200,7 @@ pub(super) fn of_container(spec: &At<'_>, at: &At<'_>, errors: &mut Errors) {
         user_id(&context, field, errors);
     }
     if let Some(mount) = context.find("procMount") {
-        errors.one_of(&context, "procMount", &["Default", "Unmasked"], true);
+        errors.one_of_all(&context, "procMount", &["Default", "Unmasked"]);
         let host_users = spec.child("hostUsers").value.as_bool().unwrap_or(true);
         if host_users && mount.value.as_str() == Some("Unmasked") {
             errors.invalid(&mount.path, "Unmasked", "`hostUsers` must be false to use `Unmasked`");

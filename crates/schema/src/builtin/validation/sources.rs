@@ -74,16 +74,61 @@ pub(super) fn check(kind: &str, at: &At<'_>, errors: &mut Errors) {
             }
         }
         "fc" => fibre_channel(at, errors),
-        "glusterfs" => need(&["endpoints", "path"], errors),
-        "flexVolume" => need(&["driver"], errors),
+        "glusterfs" => {
+            need(&["endpoints", "path"], errors);
+            if let Some(namespace) = at.find("endpointsNamespace") {
+                match namespace.value.as_str().unwrap_or_default() {
+                    "" => {
+                        let detail = "if the endpointnamespace is set, it must be a valid namespace name";
+                        errors.invalid(&namespace.path, "", detail);
+                    }
+                    name => errors.complaints(&namespace.path, name, names::dns1123_label(name)),
+                }
+            }
+        }
+        "flexVolume" => {
+            need(&["driver"], errors);
+            for (key, _) in at.map("options") {
+                let domain = key.split_once('/').map_or(key, |(domain, _)| domain).to_lowercase();
+                let own = ["kubernetes.io", "k8s.io"];
+                if own.iter().any(|own| format!(".{domain}").ends_with(&format!(".{own}"))) {
+                    let detail = "kubernetes.io and k8s.io namespaces are reserved";
+                    errors.invalid(&at.path.child("options").key(key), key, detail);
+                }
+            }
+        }
         "flocker" => flocker(at, errors),
-        "cinder" | "portworxVolume" => need(&["volumeID"], errors),
+        "portworxVolume" => need(&["volumeID"], errors),
+        "cinder" => {
+            need(&["volumeID"], errors);
+            secret(at, errors);
+        }
+        "storageos" => {
+            match at.text("volumeName") {
+                "" => errors.required(&at.path.child("volumeName"), ""),
+                name => errors.complaints(&at.path.child("volumeName"), name, names::dns1123_label(name)),
+            }
+            let namespace = at.text("volumeNamespace");
+            if !namespace.is_empty() {
+                let path = at.path.child("volumeNamespace");
+                errors.complaints(&path, namespace, names::dns1123_label(namespace));
+            }
+            secret(at, errors);
+        }
         "vsphereVolume" => need(&["volumePath"], errors),
         "photonPersistentDisk" => need(&["pdID"], errors),
         "quobyte" => {
+            let detail = "must be a host:port pair or multiple pairs separated by commas";
             if at.text("registry").is_empty() {
-                let detail = "must be a host:port pair or multiple pairs separated by commas";
                 errors.required(&at.path.child("registry"), detail);
+            } else if at.text("tenant").len() >= 65 {
+                let detail = "must be a UUID and may not exceed a length of 64 characters";
+                errors.required(&at.path.child("tenant"), detail);
+            } else {
+                let registry = at.text("registry");
+                for _ in registry.split(',').filter(|pair| !pair.contains(':')) {
+                    errors.invalid(&at.path.child("registry"), registry, detail);
+                }
             }
             need(&["volume"], errors);
         }
@@ -119,12 +164,27 @@ fn partition(at: &At<'_>, errors: &mut Errors) {
     }
 }
 
+/// The secret of a driver: of a pod's volume in the pod's namespace, of a persistent volume in the one that it names.
+fn secret(at: &At<'_>, errors: &mut Errors) {
+    let Some(secret) = at.find("secretRef") else { return };
+    let fields: &[&str] = if is_persistent(at) { &["name", "namespace"] } else { &["name"] };
+    for field in fields.iter().filter(|field| secret.text(field).is_empty()) {
+        errors.required(&secret.path.child(field), "");
+    }
+}
+
+/// Whether this is the source of a persistent volume, and not one of the volumes of a pod.
+fn is_persistent(at: &At<'_>) -> bool {
+    !at.path.as_str().contains("volumes[")
+}
+
 fn iscsi(at: &At<'_>, errors: &mut Errors) {
+    let known = if is_persistent(at) { "" } else { " starting with iqn, eui, or naa" };
     let name = |field: &str, path: &str, errors: &mut Errors| {
         let text = at.text(field);
         let path = at.path.child(path);
         if !["iqn", "eui", "naa"].iter().any(|start| text.starts_with(start)) {
-            errors.invalid(&path, text, "must be valid format starting with iqn, eui, or naa");
+            errors.invalid(&path, text, format!("must be valid format{known}"));
         } else if !is_initiator(text) {
             errors.invalid(&path, text, "must be valid format");
         }
@@ -143,6 +203,11 @@ fn iscsi(at: &At<'_>, errors: &mut Errors) {
     }
     if (at.flag("chapAuthDiscovery") || at.flag("chapAuthSession")) && at.find("secretRef").is_none() {
         errors.required(&at.path.child("secretRef"), "");
+    }
+    if is_persistent(at) {
+        if let Some(secret) = at.find("secretRef").filter(|secret| secret.text("name").is_empty()) {
+            errors.required(&secret.path.child("name"), "");
+        }
     }
     if at.find("initiatorName").is_some() {
         name("initiatorName", "initiatorname", errors);
@@ -185,11 +250,8 @@ fn azure_disk(at: &At<'_>, errors: &mut Errors) {
     errors.one_of(at, "cachingMode", &["None", "ReadOnly", "ReadWrite"], false);
     errors.one_of(at, "kind", &["Dedicated", "Managed", "Shared"], false);
     let path = at.path.child("diskURI");
-    if uri.is_empty() {
-        return;
-    }
     match at.text("kind") {
-        "Managed" if !uri.starts_with("/subscriptions") => {
+        "Managed" if !uri.starts_with("/subscriptions/") => {
             let form = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}";
             errors.unsupported(&path, uri, &[form]);
         }
@@ -365,8 +427,9 @@ fn trust_bundle(at: &At<'_>, errors: &mut Errors) {
             }
         }
         (None, Some(signer)) => {
-            if signer.value.as_str() == Some("") {
-                errors.required(&signer.path, "must be a valid signer name");
+            super::certificates::signer_name(&signer.path, signer.value.as_str().unwrap_or_default(), errors);
+            if let Some(selector) = at.find("labelSelector") {
+                super::label_selector(&selector, errors);
             }
         }
         (None, None) => errors.required(&at.path, "either name or signerName must be specified"),

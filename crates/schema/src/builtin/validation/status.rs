@@ -88,6 +88,15 @@ pub(super) fn validate(gvk: &Gvk, at: &At<'_>, old: &Value, errors: &mut Errors)
             counter_grows(&status, old, "collisionCount", errors);
         }
         ("batch", "Job") => job(at, old, errors),
+        ("storage.k8s.io", "VolumeAttachment") => {
+            for error in ["attachError", "detachError"] {
+                let error = status.child(error);
+                if let Some(code) = error.int("errorCode").filter(|code| *code < 0) {
+                    let detail = "must be between 0 and 2147483647, inclusive";
+                    errors.invalid(&error.path.child("errorCode"), code, detail);
+                }
+            }
+        }
         ("policy", "PodDisruptionBudget") => {
             conditions(&status, errors);
             counts(&["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"], errors);
@@ -138,7 +147,8 @@ fn counter_grows(status: &At<'_>, old: &Value, field: &str, errors: &mut Errors)
     let path = status.path.child(field);
     let Some(before) = old.i64_at(&["status", field]) else { return };
     match status.int(field) {
-        None => errors.invalid(&path, Value::Null, "cannot be decremented"),
+        None if before > 0 => errors.invalid(&path, 0, "cannot be decremented"),
+        None => {}
         Some(count) if count < before => errors.invalid(&path, count, "cannot be decremented"),
         Some(_) => {}
     }
@@ -201,8 +211,8 @@ fn load_balancer(at: &At<'_>, errors: &mut Errors) {
             errors.invalid(&one.path.child("ip"), ip, IP);
         }
         match one.text("ipMode") {
-            "" if ip.is_empty() => {}
-            "" => errors.required(&one.path.child("ipMode"), "must be specified when `ip` is set"),
+            "" if one.find("ipMode").is_none() && ip.is_empty() => {}
+            "" if one.find("ipMode").is_none() => errors.required(&one.path.child("ipMode"), "must be specified when `ip` is set"),
             _ if ip.is_empty() => {
                 errors.forbidden(&one.path.child("ipMode"), "may not be specified when `ip` is not set");
             }
@@ -341,9 +351,10 @@ fn job(at: &At<'_>, old: &Value, errors: &mut Errors) {
     conditions(spec.find("successPolicy").is_some() && !success && complete, detail, errors);
 
     let before = old.get("status").unwrap_or(&Value::Null);
-    for kind in ["Failed", "Complete", "FailureTarget"] {
+    for kind in ["Failed", "Complete", "FailureTarget", "SuccessCriteriaMet"] {
         let lost = holds(before, kind) && !now(kind);
-        conditions(lost, &format!("cannot disable the terminal {kind}=True condition"), errors);
+        let word = if kind == "SuccessCriteriaMet" { "" } else { "terminal " };
+        conditions(lost, &format!("cannot disable the {word}{kind}=True condition"), errors);
     }
     for field in ["failed", "succeeded"] {
         let count = status.int(field).unwrap_or_default();

@@ -108,23 +108,41 @@ pub(super) fn claim_status(status: &At<'_>, errors: &mut Errors) {
         "NodeResizePending",
     ];
     for (name, value) in status.map("allocatedResourceStatuses") {
-        if name != "storage" {
-            errors.unsupported(&path, name, &["storage"]);
-        } else if !states.contains(&value.as_str().unwrap_or_default()) {
+        claim_resource(&path, name, errors);
+        if !states.contains(&value.as_str().unwrap_or_default()) {
             errors.unsupported(&path, name, &states);
         }
     }
     let path = status.path.child("allocatedResources");
     for (name, value) in status.map("allocatedResources") {
-        if name != "storage" {
-            errors.unsupported(&path, name, &["storage"]);
-        } else if quantity(Some(value)).is_some_and(|size| size.nano() < 0) {
-            errors.invalid(&path.key(name), value.clone(), super::NOT_NEGATIVE);
+        let before = errors.0.len();
+        claim_resource(&path, name, errors);
+        if errors.0.len() == before && quantity(Some(value)).is_some_and(|size| size.nano() < 0) {
+            let text = value.as_str().unwrap_or_default();
+            let detail = "must be a valid resource quantity";
+            errors.0.push(Error::invalid(&path.key(name), Value::Null, detail).showing(text));
         }
     }
 }
 
+/// What can be told of a claim's growth: its storage, or what a vendor names.
+fn claim_resource(path: &Path, name: &str, errors: &mut Errors) {
+    let complaints = names::qualified_name(name);
+    if !complaints.is_empty() {
+        errors.complaints(path, name, complaints);
+    } else if !name.contains('/') && name != "storage" {
+        errors.unsupported(path, name, &["storage"]);
+    }
+}
+
 fn claim_update(at: &At<'_>, old: &Value, errors: &mut Errors) {
+    const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+    let annotation = |claim: &Value| claim.str_at(&["metadata", "annotations", CLASS]).map(str::to_owned);
+    let (given, had) = (annotation(at.value).unwrap_or_default(), annotation(old).unwrap_or_default());
+    if given != had {
+        let path = at.path.child("metadata").child("annotations").child(CLASS);
+        errors.invalid(&path, given, IMMUTABLE);
+    }
     let bound = at.value.str_at(&["status", "phase"]) == Some("Bound");
     let spec = at.child("spec");
     let before = old.get("spec").unwrap_or(&Value::Null);
@@ -138,7 +156,9 @@ fn claim_update(at: &At<'_>, old: &Value, errors: &mut Errors) {
         }
     };
     if bound {
-        same(&["resources", "requests", "storage"]);
+        if spec.value.at(&["resources", "requests"]).is_some() {
+            same(&["resources", "requests", "storage"]);
+        }
         same(&["volumeAttributesClassName"]);
     }
     // The volume is filled in once, when the claim is bound; a class may be given to a claim that has none.
@@ -160,18 +180,27 @@ fn claim_update(at: &At<'_>, old: &Value, errors: &mut Errors) {
         errors.forbidden(&spec.path, format!("{detail}\n{difference}"));
     }
     let size = |object: &Value, path: &[&str]| quantity(object.at(path));
+    let size = |object: &Value, path: &[&str]| size(object, path).unwrap_or(Quantity::from_i64(0));
     let (new, old_size) = (size(at.value, REQUEST), size(old, REQUEST));
-    let capacity = size(old, &["status", "capacity", "storage"]).unwrap_or(Quantity::from_i64(0));
-    if let (Some(new), Some(old_size)) = (new, old_size)
-        && new < old_size
-        && bound
-        && new <= capacity
-    {
+    if new < old_size && new <= size(old, &["status", "capacity", "storage"]) {
         let path = spec.path.child("resources").child("requests").child("storage");
         errors.forbidden(&path, "field can not be less than status.capacity");
     }
     if spec.value.get("volumeMode") != before.get("volumeMode") {
         errors.invalid(&Path::new("volumeMode"), spec.child("volumeMode").value.clone(), IMMUTABLE);
+    }
+    let class = spec.find("volumeAttributesClassName");
+    if old.at(&["status", "currentVolumeAttributesClassName"]).is_some() {
+        let word = match class.as_ref().and_then(|class| class.value.as_str()) {
+            None => "nil",
+            Some("") => "empty string",
+            Some(_) => return,
+        };
+        if spec.value.get("volumeAttributesClassName") != before.get("volumeAttributesClassName") {
+            let detail =
+                format!("update to {word} is forbidden when status.currentVolumeAttributesClassName is not nil");
+            errors.forbidden(&spec.path.child("volumeAttributesClassName"), detail);
+        }
     }
 }
 
@@ -224,17 +253,46 @@ pub(super) fn volume(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     if spec.value.get("volumeMode") != old.get("volumeMode") {
         errors.invalid(&Path::new("volumeMode"), spec.child("volumeMode").value.clone(), IMMUTABLE);
     }
-    if old.at(&["nodeAffinity", "required"]).is_some()
-        && spec.value.get("nodeAffinity") != old.get("nodeAffinity")
-    {
-        let affinity = spec.child("nodeAffinity");
-        errors.shown(&affinity.path, "core.VolumeNodeAffinity", affinity.value, IMMUTABLE);
+    affinity_unchanged(&spec, old, errors);
+    if old.get("volumeAttributesClassName").is_some() && spec.find("volumeAttributesClassName").is_none() {
+        let detail = "update from non-nil value to nil is forbidden";
+        errors.forbidden(&spec.path.child("volumeAttributesClassName"), detail);
     }
-    if spec.value.get("volumeAttributesClassName") != old.get("volumeAttributesClassName")
-        && (old.get("volumeAttributesClassName").is_some()
-            && spec.find("volumeAttributesClassName").is_none())
-    {
-        errors.required(&spec.path.child("volumeAttributesClassName"), "");
+}
+
+/// The nodes of a volume stay, but for labels that have other names now.
+fn affinity_unchanged(spec: &At<'_>, old: &Value, errors: &mut Errors) {
+    const RENAMED: [(&str, &str); 5] = [
+        ("beta.kubernetes.io/arch", "kubernetes.io/arch"),
+        ("beta.kubernetes.io/os", "kubernetes.io/os"),
+        ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"),
+        ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"),
+        ("beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"),
+    ];
+    let Some(before) = old.get("nodeAffinity").filter(|affinity| !affinity.is_null()) else { return };
+    let affinity = spec.child("nodeAffinity");
+    let mut renamed = before.clone();
+    let new_terms = affinity.value.items_at(&["required", "nodeSelectorTerms"]);
+    let terms = renamed.at_mut(&["required", "nodeSelectorTerms"]).and_then(Value::as_array_mut);
+    for (term, new) in terms.into_iter().flatten().zip(new_terms) {
+        let expressions = term.get_mut("matchExpressions").and_then(Value::as_array_mut);
+        for (expression, new) in expressions.into_iter().flatten().zip(new.items_at(&["matchExpressions"])) {
+            let key = expression.str_at(&["key"]).unwrap_or_default();
+            let now = RENAMED.iter().find(|(beta, _)| *beta == key).map(|(_, now)| *now);
+            if let Some(now) = now.filter(|now| new.str_at(&["key"]) == Some(*now)) {
+                expression.set(&["key"], now);
+            }
+        }
+    }
+    if *affinity.value == renamed {
+        return;
+    }
+    let path = Path::new("nodeAffinity");
+    let detail = format!("{IMMUTABLE}, except for updating from beta label to GA");
+    if affinity.value.is_null() {
+        errors.invalid(&path, Value::Null, detail);
+    } else {
+        errors.shown(&path, "core.VolumeNodeAffinity", affinity.value, &detail);
     }
 }
 
@@ -369,7 +427,7 @@ fn csi_volume(at: &At<'_>, errors: &mut Errors) {
                 name if field == "name" => {
                     errors.complaints(&secret.path.child(field), name, names::dns1123_subdomain(name));
                 }
-                _ => {}
+                name => errors.complaints(&secret.path.child(field), name, names::dns1123_label(name)),
             }
         }
     }
@@ -380,14 +438,18 @@ pub(super) fn class(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     match provisioner {
         "" => errors.required(&at.path.child("provisioner"), ""),
         name => {
-            for complaint in names::qualified_name(&name.to_lowercase()) {
-                errors.invalid(&at.path.child("provisioner"), name, complaint);
-            }
+            let name = name.to_lowercase();
+            errors.complaints(&at.path.child("provisioner"), &name, names::qualified_name(&name));
         }
     }
     parameters(at, true, errors);
-    errors.one_of(at, "reclaimPolicy", &["Delete", "Retain"], false);
-    errors.one_of(at, "volumeBindingMode", &["Immediate", "WaitForFirstConsumer"], true);
+    if !at.text("reclaimPolicy").is_empty() {
+        errors.one_of_all(at, "reclaimPolicy", &["Delete", "Retain"]);
+    }
+    match at.find("volumeBindingMode") {
+        None => errors.required(&at.path.child("volumeBindingMode"), ""),
+        Some(_) => errors.one_of_all(at, "volumeBindingMode", &["Immediate", "WaitForFirstConsumer"]),
+    }
     storage_drivers::class_topologies(at, errors);
     if let Some(old) = old {
         storage_drivers::class_update(at, old, errors);

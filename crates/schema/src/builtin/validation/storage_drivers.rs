@@ -127,6 +127,9 @@ pub(super) fn node(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
             if !keys.insert(text) {
                 errors.0.push(Error::duplicate(&driver.path, text));
             }
+            if text.is_empty() {
+                errors.required(&driver.path, "");
+            }
             errors.complaints(&driver.path, text, names::qualified_name(text));
         }
         if let Some(count) = driver.child("allocatable").int("count").filter(|count| *count < 0) {
@@ -145,7 +148,9 @@ pub(super) fn node(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
             .find(|one| one.str_at(&["name"]) == Some(driver.text("name")));
         let identity = |driver: &Value| (driver.get("nodeID").cloned(), driver.get("topologyKeys").cloned());
         if before.is_some_and(|before| identity(before) != identity(driver.value)) {
-            errors.shown(&spec.path.child("drivers"), "storage.CSINodeDriver", driver.value, IMMUTABLE);
+            let mut shown = driver.value.clone();
+            shown.take(&["allocatable"]);
+            errors.shown(&spec.path.child("drivers"), "storage.CSINodeDriver", &shown, IMMUTABLE);
         }
     }
 }

@@ -7,16 +7,17 @@ use pilothouse_value::names;
 
 use super::{At, Errors, descending_path, environment, no_backsteps, sources};
 
-pub(super) fn volumes(spec: &At<'_>, errors: &mut Errors) {
-    let _good = sorted_out(spec, errors);
+pub(super) fn volumes(spec: &At<'_>, pod: &str, errors: &mut Errors) {
+    let _good = sorted_out(spec, pod, errors);
 }
 
 /// The volumes that containers may mount: those without a fault.
 pub(super) fn good<'v>(spec: &At<'v>) -> Vec<At<'v>> {
-    sorted_out(spec, &mut Errors::default())
+    sorted_out(spec, "", &mut Errors::default())
 }
 
-fn sorted_out<'v>(spec: &At<'v>, errors: &mut Errors) -> Vec<At<'v>> {
+/// `pod` names the pod that the volumes are of, if it has a name yet.
+fn sorted_out<'v>(spec: &At<'v>, pod: &str, errors: &mut Errors) -> Vec<At<'v>> {
     let mut seen = BTreeSet::new();
     let mut good = Vec::new();
     for volume in spec.items("volumes") {
@@ -24,6 +25,13 @@ fn sorted_out<'v>(spec: &At<'v>, errors: &mut Errors) -> Vec<At<'v>> {
         source(&volume, errors);
         let name = volume.text("name");
         let path = volume.path.child("name");
+        if volume.find("ephemeral").is_some() && !pod.is_empty() && !name.is_empty() {
+            let claim = format!("{pod}-{name}");
+            let quoted = pilothouse_value::field::quote(&claim);
+            for complaint in names::dns1123_subdomain(&claim) {
+                errors.invalid(&path, name, format!("PVC name {quoted}: {complaint}"));
+            }
+        }
         if name.is_empty() {
             errors.required(&path, "");
         } else {

@@ -105,11 +105,11 @@ fn webhook(at: &At<'_>, rules: &Rules<'_>, errors: &mut Errors) {
         &["None", "NoneOnDryRun", "Some", "Unknown"]
     };
     match at.text("sideEffects") {
-        "" => {
+        "" if at.find("sideEffects").is_none() => {
             let detail = format!("must specify one of {}", allowed.join(", "));
             errors.required(&at.path.child("sideEffects"), &detail);
         }
-        _ => errors.one_of(at, "sideEffects", allowed, true),
+        _ => errors.one_of_all(at, "sideEffects", allowed),
     }
     if let Some(seconds) = at.int("timeoutSeconds").filter(|seconds| !(1..=30).contains(seconds)) {
         let detail = "the timeout value must be between 1 and 30 seconds";

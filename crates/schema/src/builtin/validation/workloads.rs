@@ -21,9 +21,10 @@ fn selector_and_template(spec: &At<'_>, noun: &str, errors: &mut Errors) {
             );
         }
     }
+    let unreadable = if noun == "statefulset" { "" } else { "invalid label selector" };
     let template = spec.child("template");
     match LabelSelector::from_object(selector.value) {
-        Err(_) => errors.invalid(&selector.path, selector.value.clone(), "invalid label selector"),
+        Err(_) => errors.shown(&selector.path, "v1.LabelSelector", selector.value, unreadable),
         // Without a selector nothing matches; an empty one was told above.
         Ok(parsed) if errors.0.len() == before || selector.value.is_null() => {
             if selector.value.is_null() || !parsed.matches(template_labels(&template)) {
@@ -273,29 +274,33 @@ pub(super) fn stateful_set(at: &At<'_>, old: Option<&Value>, errors: &mut Errors
     if !service.is_empty() {
         errors.complaints(&spec.path.child("serviceName"), service, names::dns1123_label(service));
     }
-    for claim in spec.items("volumeClaimTemplates") {
-        super::storage::claim_spec(&claim.child("spec"), errors);
+    if old.is_none() {
+        for claim in spec.items("volumeClaimTemplates") {
+            super::storage::claim_spec(&claim.child("spec"), errors);
+        }
     }
     let filled = with_claim_volumes(spec.value);
     selector_and_template(&At { value: &filled, path: spec.path.clone() }, "statefulset", errors);
     always_restarted(&spec, "StatefulSet", errors);
     let Some(old) = old.and_then(|old| old.get("spec")) else { return };
     errors.immutable(&spec, old, "selector");
-    let claims = |value: &Value| {
-        // What the server writes into the templates of claims is no change of theirs.
-        let claim = |claim: &Value| (claim.get("metadata").cloned(), claim.get("spec").cloned());
-        value.items_at(&["volumeClaimTemplates"]).iter().map(claim).collect::<Vec<_>>()
-    };
-    if claims(spec.value) != claims(old) {
-        let templates = spec.child("volumeClaimTemplates");
-        let mut shown = templates.value.clone();
-        // A template says its type, which Go's struct forgets.
-        for claim in shown.as_array_mut().into_iter().flatten() {
+    let claims = |value: &Value| -> Vec<Value> {
+        // What the server says of every claim is no part of a template.
+        let plain = |claim: &Value| {
+            let mut claim = claim.clone();
             claim.take(&["kind"]);
             claim.take(&["apiVersion"]);
-        }
-        errors.shown_form(&templates.path, "[]@core.PersistentVolumeClaim", &shown, super::IMMUTABLE);
+            claim
+        };
+        value.items_at(&["volumeClaimTemplates"]).iter().map(plain).collect()
+    };
+    let (now, before) = (claims(spec.value), claims(old));
+    if now != before {
+        let shown = Value::Array(now);
+        let path = spec.path.child("volumeClaimTemplates");
+        errors.shown_form(&path, "[]@core.PersistentVolumeClaim", &shown, super::IMMUTABLE);
     }
-    errors.immutable(&spec, old, "serviceName");
-    errors.immutable(&spec, old, "podManagementPolicy");
+    for field in ["serviceName", "podManagementPolicy"] {
+        errors.immutable(&spec, old, field);
+    }
 }
