@@ -105,6 +105,12 @@ pub(crate) fn check_embedded(resource: &Resource, value: &Value) -> Result<(), S
 /// Brings an object that was found right into its canonical form.
 pub(crate) fn settle(resource: &Resource, value: &mut Value) {
     label_namespace(resource, value);
+    if resource.is("autoscaling", "horizontalpodautoscalers") && resource.version == "v1" {
+        // It is stored in the second version, which has defaults that the first cannot see.
+        let mut second = builtin::convert_autoscaler(value, "autoscaling/v2");
+        builtin::default(&Gvk::new("autoscaling", "v2", resource.kind.as_str()), &mut second);
+        *value = builtin::convert_autoscaler(&second, "autoscaling/v1");
+    }
     if resource.is("", "services") && value.str_at(&["spec", "type"]) == Some("ExternalName") {
         // Upstream leaves it out of what it shows.
         value.take(&["spec", "internalTrafficPolicy"]);

@@ -18,6 +18,17 @@ struct Controller {
 
 const FLOW: Controller =
     Controller { manager: "api-priority-and-fairness-config-consumer-v1", operation: "Apply" };
+/// The levels that every cluster has. Here all requests wait in one queue, so there are no objects for them.
+const LEVELS: [&str; 8] = [
+    "catch-all",
+    "exempt",
+    "global-default",
+    "leader-election",
+    "node-high",
+    "system",
+    "workload-high",
+    "workload-low",
+];
 const AVAILABILITY: Controller = Controller { manager: "kube-apiserver", operation: "Update" };
 
 /// Writes the status of a new object, if it is of a kind whose status is the server's own. An object that somebody
@@ -27,7 +38,8 @@ pub(crate) async fn tell(state: &Arc<State>, target: &Target, stored: &Arc<Objec
     let value = stored.value();
     let (controller, condition) = if resource.is("flowcontrol.apiserver.k8s.io", "flowschemas") {
         (FLOW, dangling(state, value))
-    } else if resource.is("apiregistration.k8s.io", "apiservices") && value.at(&["spec", "service"]).is_some() {
+    } else if resource.is("apiregistration.k8s.io", "apiservices") && value.at(&["spec", "service"]).is_some()
+    {
         (AVAILABILITY, reachable(state, value))
     } else {
         return;
@@ -51,7 +63,11 @@ pub(crate) async fn tell(state: &Arc<State>, target: &Target, stored: &Arc<Objec
         other => *other = Value::Array(vec![entry]),
     }
     if let Err(status) = verbs::put(state, target, Some(stored.revision()), told).await {
-        tracing::warn!(name = target.name, message = status.message, "the status of a new object was not written");
+        tracing::warn!(
+            name = target.name,
+            message = status.message,
+            "the status of a new object was not written"
+        );
     }
 }
 
@@ -66,11 +82,12 @@ fn condition(state: &State, kind: &str, status: bool, reason: &str, message: Str
 fn dangling(state: &State, schema: &Value) -> Value {
     let name = schema.str_at(&["spec", "priorityLevelConfiguration", "name"]).unwrap_or_default();
     let key = resource::key("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations");
-    let found = state.store.get(&key, "", name).is_some();
+    let found = LEVELS.contains(&name) || state.store.get(&key, "", name).is_some();
     let (reason, what) = if found { ("Found", "it exists") } else { ("NotFound", "there is no such object") };
     let joined = if found { "and" } else { "but" };
-    let message =
-        format!("This FlowSchema references the PriorityLevelConfiguration object named \"{name}\" {joined} {what}");
+    let message = format!(
+        "This FlowSchema references the PriorityLevelConfiguration object named \"{name}\" {joined} {what}"
+    );
     condition(state, "Dangling", !found, reason, message)
 }
 

@@ -72,8 +72,8 @@ func internalStruct(t reflect.Type, lines map[string]string) {
 		shown, omit := field.Name, ""
 		if tag := strings.Split(field.Tag.Get("json"), ","); tag[0] != "" {
 			shown = tag[0]
-			// A time is a struct, which is never left out.
-			if len(tag) > 1 && field.Type.String() != "v1.Time" {
+			// A time is a struct, which is left out only where that is asked for.
+			if len(tag) > 1 && (field.Type.String() != "v1.Time" || tag[len(tag)-1] == "omitzero") {
 				omit = " o"
 			}
 		}

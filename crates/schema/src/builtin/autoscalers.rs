@@ -24,7 +24,8 @@ pub(super) fn second() -> Gvk {
 
 /// Takes the annotations away that only the first version has.
 pub(super) fn drop_carried(autoscaler: &mut Value) {
-    let Some(annotations) = autoscaler.at_mut(&["metadata", "annotations"]).and_then(Value::as_object_mut) else {
+    let Some(annotations) = autoscaler.at_mut(&["metadata", "annotations"]).and_then(Value::as_object_mut)
+    else {
         return;
     };
     let before = annotations.len();
@@ -98,10 +99,11 @@ fn to_second(first: &Value) -> Value {
         };
         second.set(&["status", "conditions"], conditions.into_iter().map(filled).collect::<Vec<_>>());
     }
-    for field in ["currentReplicas", "desiredReplicas"] {
-        if second.at(&["status", field]).is_none() {
-            second.set(&["status", field], 0);
-        }
+    if second.i64_at(&["status", "currentReplicas"]) == Some(0) {
+        second.take(&["status", "currentReplicas"]);
+    }
+    if second.at(&["status", "desiredReplicas"]).is_none() {
+        second.set(&["status", "desiredReplicas"], 0);
     }
     drop_carried(&mut second);
     second
@@ -132,10 +134,7 @@ fn metric_to_second(metric: &Value) -> Value {
         let (value, average) = (get(source, "targetValue"), get(source, "averageValue"));
         let is_zero = value.as_ref().and_then(Value::as_str).is_none_or(|text| text == "0");
         let target = match &average {
-            None => fields([
-                ("type", Some("Value".into())),
-                ("value", value.or_else(|| Some("0".into()))),
-            ]),
+            None => fields([("type", Some("Value".into())), ("value", value.or_else(|| Some("0".into())))]),
             Some(_) => fields([
                 ("type", Some("AverageValue".into())),
                 ("value", value.filter(|_| !is_zero)),
@@ -156,18 +155,18 @@ fn metric_to_second(metric: &Value) -> Value {
     let usage = |source: &Value| {
         let (percent, average) = (get(source, "targetAverageUtilization"), get(source, "targetAverageValue"));
         let kind = if percent.is_some() { "Utilization" } else { "AverageValue" };
-        let target = fields([
-            ("type", Some(kind.into())),
-            ("averageUtilization", percent),
-            ("averageValue", average),
-        ]);
-        fields([("name", text(source, "name")), ("container", get(source, "container")), ("target", Some(target))])
+        let target =
+            fields([("type", Some(kind.into())), ("averageUtilization", percent), ("averageValue", average)]);
+        fields([
+            ("name", text(source, "name")),
+            ("container", get(source, "container")),
+            ("target", Some(target)),
+        ])
     };
     let external = metric.get("external").map(|source| {
         let (value, average) = (get(source, "targetValue"), get(source, "targetAverageValue"));
         let kind = if value.is_some() { "Value" } else { "AverageValue" };
-        let target =
-            fields([("type", Some(kind.into())), ("value", value), ("averageValue", average)]);
+        let target = fields([("type", Some(kind.into())), ("value", value), ("averageValue", average)]);
         fields([("metric", Some(identifier(source, "metricSelector"))), ("target", Some(target))])
     });
     fields([
@@ -183,8 +182,10 @@ fn metric_to_second(metric: &Value) -> Value {
 fn status_to_second(metric: &Value) -> Value {
     let zero = |value: Option<Value>| value.or_else(|| Some("0".into()));
     let object = metric.get("object").map(|source| {
-        let current =
-            fields([("value", zero(get(source, "currentValue"))), ("averageValue", get(source, "averageValue"))]);
+        let current = fields([
+            ("value", zero(get(source, "currentValue"))),
+            ("averageValue", get(source, "averageValue")),
+        ]);
         fields([
             ("describedObject", Some(reference(source.get("target")))),
             ("metric", Some(identifier(source, "selector"))),
@@ -200,7 +201,11 @@ fn status_to_second(metric: &Value) -> Value {
             ("averageUtilization", get(source, "currentAverageUtilization")),
             ("averageValue", zero(get(source, "currentAverageValue"))),
         ]);
-        fields([("name", text(source, "name")), ("container", get(source, "container")), ("current", Some(current))])
+        fields([
+            ("name", text(source, "name")),
+            ("container", get(source, "container")),
+            ("current", Some(current)),
+        ])
     };
     let external = metric.get("external").map(|source| {
         let current = fields([
@@ -225,7 +230,11 @@ fn identifier(source: &Value, selector: &str) -> Value {
 
 fn reference(target: Option<&Value>) -> Value {
     let target = target.unwrap_or(&Value::Null);
-    fields([("kind", text(target, "kind")), ("name", text(target, "name")), ("apiVersion", get(target, "apiVersion"))])
+    fields([
+        ("kind", text(target, "kind")),
+        ("name", text(target, "name")),
+        ("apiVersion", get(target, "apiVersion")),
+    ])
 }
 
 /// The rules of scaling stand in their annotation as Go's own struct, whose names begin with capitals; Go reads them in any
@@ -319,6 +328,11 @@ fn to_first(second: &Value) -> Value {
     });
     if let Some(used) = used.and_then(|status| status.at(&["resource", "current", "averageUtilization"])) {
         first.set(&["status", "currentCPUUtilizationPercentage"], used.clone());
+    }
+    for field in ["currentReplicas", "desiredReplicas"] {
+        if first.at(&["status", field]).is_none() {
+            first.set(&["status", field], 0);
+        }
     }
     first
 }

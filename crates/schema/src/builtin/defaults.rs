@@ -35,7 +35,11 @@ fn walk(def: &'static TypeDef, map: &mut Map) {
         rule(map);
     }
     for field in def.defaulted.iter().filter_map(|at| def.fields.get(*at)) {
-        if let (Some(value), true) = (&field.default, is_unset(map, field.name)) {
+        let unset = match field.pointer {
+            true => map.get(field.name).is_none_or(Value::is_null),
+            false => is_unset(map, field.name),
+        };
+        if let (Some(value), true) = (&field.default, unset) {
             map.insert(field.name, value.clone());
         }
     }

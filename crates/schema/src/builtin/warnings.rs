@@ -1,6 +1,7 @@
 //! What a server warns of when it takes an object: fields that do nothing any more, definitions that hide one another
 //! (upstream: `WarningsOnCreate` and `WarningsOnUpdate` of the strategies, pkg/api/*/warnings.go).
 
+mod overlaps;
 mod pods;
 
 use base64::Engine as _;
@@ -42,6 +43,11 @@ pub fn warnings(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<String> {
             }
         }
         _ => {}
+    }
+    if gvk.group == "apps" && gvk.kind == "StatefulSet" {
+        for (index, claim) in object.items_at(&["spec", "volumeClaimTemplates"]).iter().enumerate() {
+            claim_spec(&format!("spec.volumeClaimTemplates[{index}]"), claim.get("spec"), &mut out);
+        }
     }
     if gvk.group == "apps"
         && gvk.kind == "StatefulSet"

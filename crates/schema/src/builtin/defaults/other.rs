@@ -26,7 +26,9 @@ pub(super) fn rule(name: &str) -> Option<Rule> {
         | "apiextensions.v1.ServiceReference"
         | "apiregistration.v1.ServiceReference" => |map| fill(map, "port", 443),
         "admissionregistration.v1.ValidatingAdmissionPolicySpec"
-        | "admissionregistration.v1.MutatingAdmissionPolicySpec" => |map| fill_pointer(map, "failurePolicy", "Fail"),
+        | "admissionregistration.v1.MutatingAdmissionPolicySpec" => {
+            |map| fill_pointer(map, "failurePolicy", "Fail")
+        }
         "admissionregistration.v1.MatchResources" => match_resources,
         "apiextensions.v1.CustomResourceDefinition" => custom_resource_definition,
         "storage.v1.StorageClass" => storage_class,

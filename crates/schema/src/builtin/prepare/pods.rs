@@ -64,7 +64,8 @@ pub(in super::super) fn fill_pod_resources(pod: &mut Value) {
     if amounts(pod, "requests").is_none() && amounts(pod, "limits").is_none() {
         return;
     }
-    let has = |pod: &Value, part: &str, name: &str| amounts(pod, part).is_some_and(|map| map.contains_key(name));
+    let has =
+        |pod: &Value, part: &str, name: &str| amounts(pod, part).is_some_and(|map| map.contains_key(name));
     for (name, amount) in together(pod, "limits") {
         if is_huge(&name) && !has(pod, "requests", &name) && !has(pod, "limits", &name) {
             pod.set(&["spec", "resources", "limits", &name], amount.to_string());

@@ -143,9 +143,7 @@ fn source(field: &str, at: &At<'_>, errors: &mut Errors) {
             if field == "containerResource" {
                 match at.text("container") {
                     "" => errors.required(&at.path.child("container"), "must specify a container"),
-                    name => {
-                        errors.complaints(&at.path.child("container"), name, names::dns1123_label(name))
-                    }
+                    name => errors.complaints(&at.path.child("container"), name, names::dns1123_label(name)),
                 }
             }
             self::target(&target, errors);

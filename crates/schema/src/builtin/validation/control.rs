@@ -1,6 +1,7 @@
 //! How the server itself is configured: flow control, aggregated services, bindings of admission policies, and the
 //! devices that claims ask for.
 
+use base64::Engine as _;
 use pilothouse_value::field::Error;
 use pilothouse_value::{Value, json, names};
 
@@ -191,13 +192,16 @@ pub(super) fn priority_level(at: &At<'_>, errors: &mut Errors) {
         }
         "Limited" if limited.value.is_null() => declared.required(&limited.path, ""),
         "Limited" => self::limited(&limited, errors, &mut declared),
-        "" => declared.required(&path, ""),
+        "" => {}
         _ => errors.unsupported(&path, kind, &["Exempt", "Limited"]),
     }
     for (member, of) in [(&exempt, "Exempt"), (&limited, "Limited")] {
         if kind != of && !member.value.is_null() {
             declared.forbidden(&member.path, "");
         }
+    }
+    if kind.is_empty() {
+        declared.required(&path, "");
     }
     errors.0.append(&mut declared.0);
 }
@@ -216,11 +220,14 @@ fn limited(at: &At<'_>, errors: &mut Errors, declared: &mut Errors) {
         "Queue" if queuing.value.is_null() => declared.required(&queuing.path, ""),
         "Queue" => queues(&queuing, errors),
         "Reject" => {}
-        "" => declared.required(&response.path.child("type"), ""),
+        "" => {}
         _ => errors.unsupported(&response.path.child("type"), kind, &["Queue", "Reject"]),
     }
     if kind != "Queue" && !queuing.value.is_null() {
         declared.forbidden(&queuing.path, "");
+    }
+    if kind.is_empty() {
+        declared.required(&response.path.child("type"), "");
     }
     percentage(at, errors);
     if let Some(percent) = at.int("borrowingLimitPercent").filter(|percent| *percent < 0) {
@@ -290,7 +297,10 @@ pub(super) fn api_service(at: &At<'_>, errors: &mut Errors) {
     let Some(service) = spec.find("service") else {
         if !spec.text("caBundle").is_empty() {
             let detail = "local APIServices may not have a caBundle";
-            errors.invalid(&spec.path.child("caBundle"), spec.text("caBundle"), detail);
+            let bundle = spec.text("caBundle");
+            let length =
+                base64::engine::general_purpose::STANDARD.decode(bundle).map_or(0, |bytes| bytes.len());
+            errors.invalid(&spec.path.child("caBundle"), format!("{length} bytes"), detail);
         }
         if insecure {
             errors.invalid(&path, true, "local APIServices may not have insecureSkipTLSVerify");

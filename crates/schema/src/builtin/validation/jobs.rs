@@ -322,7 +322,7 @@ fn exit_codes(at: &At<'_>, containers: &[&str], errors: &mut Errors) {
     let (path, values) = (at.path.child("values"), at.items("values"));
     let shown = || Value::Array(values.iter().map(|value| value.value.clone()).collect());
     if values.is_empty() {
-        errors.invalid(&path, shown(), "at least one value is required");
+        errors.invalid(&path, at.child("values").value.clone(), "at least one value is required");
     } else if values.len() > 255 {
         errors.0.push(Error::too_many(&path, values.len(), 255));
     }

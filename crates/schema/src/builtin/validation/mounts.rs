@@ -59,7 +59,8 @@ fn volume_mounts(at: &At<'_>, volumes: &[At<'_>], errors: &mut Errors) {
         }
         let path = list.child("recursiveReadOnly");
         match mount.text("recursiveReadOnly") {
-            "" | "Disabled" => {}
+            "" if mount.find("recursiveReadOnly").is_none() => {}
+            "Disabled" => {}
             "Enabled" | "IfPossible" => {
                 if !mount.flag("readOnly") {
                     errors.forbidden(&path, "may only be specified when readOnly is true");

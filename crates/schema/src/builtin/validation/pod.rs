@@ -6,7 +6,10 @@ use std::net::IpAddr;
 use pilothouse_value::field::Error;
 use pilothouse_value::{Value, names};
 
-use super::{At, Errors, IP, containers, environment, labels, pod_update, profiles, resources, scheduling, security, volumes};
+use super::{
+    At, Errors, IP, containers, environment, labels, pod_update, profiles, resources, scheduling, security,
+    volumes,
+};
 
 const DEADLINE: &str = "must be between 1 and 2147483647, inclusive";
 /// Annotations that say what has become fields.

@@ -107,30 +107,26 @@ fn local_profile(profile: &At<'_>, noun: &str, shown: &str, errors: &mut Errors)
     let (kind, local) = (profile.text("type"), profile.find("localhostProfile"));
     let path = profile.path.child("localhostProfile");
     let kinds = ["Localhost", "RuntimeDefault", "Unconfined"];
+    match kind {
+        "" => {
+            let detail = format!("type is required when {noun}Profile is set");
+            errors.required(&profile.path.child("type"), detail.as_str());
+        }
+        kind if !kinds.contains(&kind) => errors.unsupported(&profile.path.child("type"), kind, &kinds),
+        _ => {}
+    }
     match (kind, &local) {
-        ("", _) => errors.required(
-            &profile.path.child("type"),
-            format!("type is required when {noun}Profile is set").as_str(),
-        ),
         ("Localhost", None) => {
-            errors.required(&path, format!("must be set when {noun} type is Localhost").as_str())
+            errors.required(&path, format!("must be set when {noun} type is Localhost").as_str());
         }
         ("Localhost", Some(text)) => {
-            super::descending_path(&path, text.value.as_str().unwrap_or_default(), errors)
+            super::descending_path(&path, text.value.as_str().unwrap_or_default(), errors);
         }
-        _ => {
-            if local.is_some() {
-                errors.shown(
-                    &path,
-                    shown,
-                    profile.value,
-                    &format!("can only be set when {noun} type is Localhost"),
-                );
-            }
-            if !kinds.contains(&kind) {
-                errors.unsupported(&profile.path.child("type"), kind, &kinds);
-            }
+        (_, Some(_)) => {
+            let detail = format!("can only be set when {noun} type is Localhost");
+            errors.shown(&path, shown, profile.value, &detail);
         }
+        _ => {}
     }
 }
 

@@ -427,6 +427,9 @@ fn trust_bundle(at: &At<'_>, errors: &mut Errors) {
             }
         }
         (None, Some(signer)) => {
+            if signer.value.as_str() == Some("") {
+                errors.required(&signer.path, "must be a valid signer name");
+            }
             super::certificates::signer_name(&signer.path, signer.value.as_str().unwrap_or_default(), errors);
             if let Some(selector) = at.find("labelSelector") {
                 super::label_selector(&selector, errors);

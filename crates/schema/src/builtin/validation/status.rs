@@ -160,15 +160,18 @@ fn conditions(status: &At<'_>, errors: &mut Errors) {
     for condition in status.items("conditions") {
         let (kind, reason) = (condition.text("type"), condition.text("reason"));
         if !seen.insert(kind) {
-            errors.0.push(Error::duplicate(&condition.path.child("type"), kind));
+            errors.0.push(Error::duplicate(&condition.path, kind));
         }
         let path = condition.path.child("type");
         match kind {
-            "" => errors.required(&path, ""),
+            "" => errors.required(&path, "is required"),
             kind => errors.complaints(&path, kind, names::qualified_name(kind)),
         }
-        errors.one_of_all(&condition, "status", &["False", "True", "Unknown"]);
-        errors.not_negative(&condition, &["observedGeneration"]);
+        errors.one_of(&condition, "status", &["False", "True", "Unknown"], true);
+        if let Some(generation) = condition.int("observedGeneration").filter(|generation| *generation < 0) {
+            let detail = "must be greater than or equal to zero";
+            errors.invalid(&condition.path.child("observedGeneration"), generation, detail);
+        }
         if condition.find("lastTransitionTime").is_none() {
             errors.required(&condition.path.child("lastTransitionTime"), "");
         }
@@ -182,7 +185,7 @@ fn conditions(status: &At<'_>, errors: &mut Errors) {
             if !(first && last && good) {
                 let detail = "a condition reason must start with alphabetic character, optionally followed by a string of \
                               alphanumeric characters or '_,:', and must end with an alphanumeric character or '_' (e.g. \
-                              'MyReason',  or 'MYREASON',  or 'my_reason', regex used for validation is \
+                              'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is \
                               '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')";
                 errors.invalid(&path, reason, detail);
             }
@@ -212,7 +215,9 @@ fn load_balancer(at: &At<'_>, errors: &mut Errors) {
         }
         match one.text("ipMode") {
             "" if one.find("ipMode").is_none() && ip.is_empty() => {}
-            "" if one.find("ipMode").is_none() => errors.required(&one.path.child("ipMode"), "must be specified when `ip` is set"),
+            "" if one.find("ipMode").is_none() => {
+                errors.required(&one.path.child("ipMode"), "must be specified when `ip` is set")
+            }
             _ if ip.is_empty() => {
                 errors.forbidden(&one.path.child("ipMode"), "may not be specified when `ip` is not set");
             }

@@ -197,8 +197,9 @@ fn claim_update(at: &At<'_>, old: &Value, errors: &mut Errors) {
             Some(_) => return,
         };
         if spec.value.get("volumeAttributesClassName") != before.get("volumeAttributesClassName") {
-            let detail =
-                format!("update to {word} is forbidden when status.currentVolumeAttributesClassName is not nil");
+            let detail = format!(
+                "update to {word} is forbidden when status.currentVolumeAttributesClassName is not nil"
+            );
             errors.forbidden(&spec.path.child("volumeAttributesClassName"), detail);
         }
     }

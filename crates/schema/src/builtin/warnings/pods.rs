@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pilothouse_value::{Map, Value};
 
-use super::{claim_spec, fractional};
+use super::{claim_spec, fractional, overlaps};
 
 /// Kinds of volumes that do nothing any more.
 pub(super) const GONE: [(&str, &str); 9] = [
@@ -92,13 +92,7 @@ fn volumes(place: &str, spec: &Value, out: &mut Vec<String>) {
             claim_spec(&format!("{place}.ephemeral.volumeClaimTemplate.spec"), Some(template), out);
         }
     }
-    for volume in spec.items_at(&["volumes"]) {
-        let empty = |source: &Value| source.as_object().is_some_and(Map::is_empty);
-        if volume.items_at(&["projected", "sources"]).iter().any(empty) {
-            let name = volume.str_at(&["name"]).unwrap_or_default();
-            out.push(format!("volume \"{name}\" (Projected) has no sources provided"));
-        }
-    }
+    spec.items_at(&["volumes"]).iter().for_each(|volume| overlaps::warn(volume, out));
 }
 
 fn aliases_and_secrets(place: &str, spec: &Value, out: &mut Vec<String>) {
