@@ -264,6 +264,7 @@ fn read_kind(
         unknown.sort_by_key(|path| path.contains(".metadata."));
     }
     if resource.is_built_in() {
+        context.note_given(&value);
         builtin::decode(&gvk, &mut value).map_err(|error| {
             let error = error.with_spelling(|path, number| {
                 parse::json_number(&spelling.text, path, |literal| literal.parse() == Ok(number))

@@ -12,7 +12,7 @@ use crate::crd;
 use crate::heavy;
 use crate::metadata;
 use crate::resource::Resource;
-use crate::state::{Context, State, Target};
+use crate::state::{Context, Target};
 
 /// Removes what the schema does not know. Returns the paths of what was removed.
 pub(crate) fn prune(resource: &Resource, value: &mut Value) -> Vec<String> {
@@ -146,7 +146,7 @@ fn label_namespace(resource: &Resource, value: &mut Value) {
 /// Checks the rules of the kind. `old` is the object before an update. A large definition is checked where it holds up
 /// nobody.
 pub(crate) async fn validate(
-    state: &State,
+    context: &Context,
     resource: &Arc<Resource>,
     new: &Value,
     old: Option<&Arc<Value>>,
@@ -157,9 +157,18 @@ pub(crate) async fn validate(
     } else {
         rules(resource, new, old.map(Arc::as_ref))
     };
+    let shows_given = resource.is_built_in()
+        && !errors.is_empty()
+        && !resource.is(crd::GROUP, crd::PLURAL)
+        && !admission::webhook::configures_webhooks(resource);
+    if let Some(given) = context.given().filter(|_| shows_given) {
+        errors = metadata::validate_finalizers(new);
+        let old = old.map(Arc::as_ref);
+        errors.extend(builtin::validate_as_given(&resource.gvk(), new, old, &given));
+    }
     // The pods of a node in this process have addresses of the loopback network, and there Services lead.
     let leads_to_pods = resource.is("", "endpoints") || resource.is("discovery.k8s.io", "endpointslices");
-    if leads_to_pods && !errors.is_empty() && state.kubelet.read().is_some() {
+    if leads_to_pods && !errors.is_empty() && context.state.kubelet.read().is_some() {
         errors.retain(|error| !error.body().contains("may not be in the loopback range"));
     }
     errors

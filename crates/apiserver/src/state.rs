@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
 use pilothouse_store::{Clock, Store};
-use pilothouse_value::Status;
+use pilothouse_value::{Status, Value};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -99,13 +99,14 @@ pub(crate) struct Context {
     /// What the audit log is to say of the request; none if it says nothing.
     pub(crate) notes: Option<Arc<Notes>>,
     warnings: Mutex<Vec<String>>,
+    given: Mutex<Option<Value>>,
 }
 
 impl Context {
     /// The context of a request by this user.
     pub(crate) fn new(state: Arc<State>, user: User, user_agent: Option<String>) -> Context {
         let deadline = Instant::now() + LONGEST_WRITE;
-        Context { state, user, user_agent, deadline, notes: None, warnings: Mutex::new(Vec::new()) }
+        Context { state, user, user_agent, deadline, notes: None, warnings: Mutex::new(Vec::new()), given: Mutex::new(None) }
     }
 
     /// Adds a warning to the answer. The same text is told once.
@@ -117,9 +118,29 @@ impl Context {
         }
     }
 
+    /// Takes note of a document that is about to be read, if errors must show it as it was given: reading drops empty lists.
+    pub(crate) fn note_given(&self, value: &Value) {
+        if has_empty(value) {
+            *self.given.lock() = Some(value.clone());
+        }
+    }
+
+    /// The document of [`Context::note_given`].
+    pub(crate) fn given(&self) -> Option<Value> {
+        self.given.lock().clone()
+    }
+
     /// Takes the warnings that were collected.
     pub(crate) fn take_warnings(&self) -> Vec<String> {
         std::mem::take(&mut *self.warnings.lock())
+    }
+}
+
+fn has_empty(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.is_empty() || items.iter().any(has_empty),
+        Value::Object(map) => map.is_empty() || map.values().any(has_empty),
+        _ => false,
     }
 }
 

@@ -34,7 +34,7 @@ pub use selectable::{FieldLabelError, check_field_label, field_value};
 pub use stored::forget_empty_lists;
 pub use subresources::prepare_subresource;
 pub use validation::{
-    CompileCondition, validate, validate_binding, validate_cluster_ips, validate_subresource,
+    CompileCondition, validate, validate_as_given, validate_binding, validate_cluster_ips, validate_subresource,
     validate_webhooks,
 };
 pub use warnings::warnings;

@@ -69,11 +69,6 @@ pub(crate) fn sees_updates(target: &Target) -> bool {
     !matches!(target.subresource.as_deref(), Some("binding" | "eviction"))
 }
 
-/// Whether webhooks may be asked about an update of this target.
-pub(crate) fn asks_others(context: &Context, target: &Target) -> bool {
-    sees_updates(target) && webhook::may_ask(&context.state, target)
-}
-
 /// Lets the plugins and webhooks change an object.
 ///
 /// # Errors

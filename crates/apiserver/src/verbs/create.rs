@@ -84,7 +84,7 @@ pub(crate) async fn create_object(
         strategy::prepare_create(resource, &mut object, &context.user, &state.now());
         let reserved = allocate::reserve(state, resource, &mut object, None, options.dry_run)?;
         let mut errors = metadata::validate(&object, resource.namespaced, resource.rules.names);
-        errors.extend(kinds::validate(state, resource, &object, None).await);
+        errors.extend(kinds::validate(context, resource, &object, None).await);
         let errors = kinds::check_rules(context, resource, &object, None, errors).await;
         if !errors.is_empty() {
             return Err(kinds::invalid(&named, &object, &errors));

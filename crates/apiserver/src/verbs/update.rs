@@ -192,16 +192,11 @@ async fn try_change(
         ownership::track(context, target, options, Some(current), &mut new).await;
     }
     kinds::forget_empty_lists(resource, &mut new);
-    if admission::asks_others(context, target) {
-        // Webhooks see the document as it came.
+    if admission::sees_updates(target) {
+        // It sees the document as it came.
         new = admit(context, target, options, new, current).await?;
-        prepare(state, target, &mut new, current);
-    } else {
-        prepare(state, target, &mut new, current);
-        if admission::sees_updates(target) {
-            new = admit(context, target, options, new, current).await?;
-        }
     }
+    prepare(state, target, &mut new, current);
     if target.subresource.is_none() {
         authz::may_grant(context, resource, &new, Some(current))?;
     }
@@ -223,7 +218,7 @@ async fn try_change(
         errors.extend(metadata::validate_update(&new, current));
     }
     errors.extend(match target.subresource.as_deref() {
-        None | Some("scale") => kinds::validate(state, resource, &new, Some(current)).await,
+        None | Some("scale") => kinds::validate(context, resource, &new, Some(current)).await,
         Some(name) => kinds::validate_subresource(resource, name, &new, current),
     });
     let errors = kinds::check_rules(context, resource, &new, Some(current), errors).await;

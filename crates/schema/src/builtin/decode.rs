@@ -132,7 +132,9 @@ fn read_struct(def: &'static TypeDef, map: &mut Map) -> Result<(), Failure> {
         if let Err(error) = result {
             failure = Some(error.inside(def, field.name));
         }
-        !is_omitted(field, value)
+        // Rules of scaling without policies are not those that nobody gave.
+        let matters = def.name == "autoscaling.v2.HPAScalingRules" && value.as_array().is_some();
+        matters || !is_omitted(field, value)
     });
     if let Some(failure) = failure {
         return Err(failure);

@@ -45,11 +45,20 @@ use super::{autoscalers, go};
 /// and prepared. Of kinds without rules nothing is wrong. The expressions of webhook configurations are
 /// not looked at here; see [`validate_webhooks`].
 pub fn validate(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<Error> {
+    validate_with(gvk, object, old, Errors::default())
+}
+
+/// As [`validate`], with errors that show values as they were given: there a list that is empty differs from one that is
+/// not there. `given` is the document before it was read.
+pub fn validate_as_given(gvk: &Gvk, object: &Value, old: Option<&Value>, given: &Value) -> Vec<Error> {
+    validate_with(gvk, object, old, Errors::showing(object, given))
+}
+
+fn validate_with(gvk: &Gvk, object: &Value, old: Option<&Value>, mut errors: Errors) -> Vec<Error> {
     if autoscalers::is_first(gvk) {
         let convert = |autoscaler: &Value| autoscalers::convert_autoscaler(autoscaler, "autoscaling/v2");
         return validate(&autoscalers::second(), &convert(object), old.map(convert).as_ref());
     }
-    let mut errors = Errors::default();
     let (at, errors_ref) = (At::root(object), &mut errors);
     match (gvk.group.as_str(), gvk.kind.as_str()) {
         ("", "Pod") => pod::pod(&at, old, errors_ref),
@@ -152,16 +161,50 @@ pub fn validate_binding(binding: &Value) -> Vec<Error> {
     errors.0
 }
 
-/// What was found so far.
+/// What was found so far, and the object with the empty lists that its author gave, if errors are to show them.
 #[derive(Debug, Default)]
-struct Errors(Vec<Error>);
+struct Errors(Vec<Error>, Option<Box<Value>>);
 
 impl Errors {
+    fn showing(object: &Value, given: &Value) -> Self {
+        let mut shown = object.clone();
+        put_back_empty(&mut shown, given);
+        Self(Vec::new(), Some(Box::new(shown)))
+    }
+
+    /// What stands at a path as it was given; `None` if that is not known.
+    fn as_given(&self, path: &Path) -> Option<&Value> {
+        let mut value = &**self.1.as_ref()?;
+        for part in path.as_str().split(['.', '[']) {
+            let part = part.trim_end_matches(']');
+            value = match value {
+                Value::Array(items) => items.get(part.parse::<usize>().ok()?)?,
+                other => other.get(part)?,
+            };
+        }
+        Some(value)
+    }
+
+    /// The value, or the empty one that was given in its place.
+    fn or_as_given(&self, path: &Path, value: Value) -> Value {
+        match self.as_given(path).filter(|_| value.is_null()) {
+            Some(Value::Array(items)) if items.is_empty() => Value::Array(Vec::new()),
+            _ => value,
+        }
+    }
+
+    /// The struct at a path as it was given.
+    fn struct_as_given<'a>(&'a self, path: &Path, value: &'a Value) -> &'a Value {
+        let given = self.as_given(path);
+        given.filter(|given| given.as_array().is_some() == value.as_array().is_some()).unwrap_or(value)
+    }
+
     fn required(&mut self, path: &Path, detail: &str) {
         self.0.push(Error::required(path, detail));
     }
 
     fn invalid(&mut self, path: &Path, value: impl Into<Value>, detail: impl Into<String>) {
+        let value = self.or_as_given(path, value.into());
         self.0.push(Error::invalid(path, value, detail));
     }
 
@@ -171,12 +214,14 @@ impl Errors {
 
     /// The value is malformed, and is shown as the Go struct of this name.
     fn shown(&mut self, path: &Path, name: &str, value: &Value, detail: &str) {
-        self.0.push(Error::invalid(path, Value::Null, detail).showing(go::show(name, value)));
+        let shown = go::show(name, self.struct_as_given(path, value));
+        self.0.push(Error::invalid(path, Value::Null, detail).showing(shown));
     }
 
     /// The value is malformed, and is shown in this form (`[]@core.PodIP`).
     fn shown_form(&mut self, path: &Path, form: &str, value: &Value, detail: &str) {
-        self.0.push(Error::invalid(path, Value::Null, detail).showing(go::show_form(form, value)));
+        let shown = go::show_form(form, self.struct_as_given(path, value));
+        self.0.push(Error::invalid(path, Value::Null, detail).showing(shown));
     }
 
     /// Malformed, and upstream shows no value.
@@ -208,6 +253,7 @@ impl Errors {
     }
 
     fn unsupported(&mut self, path: &Path, value: impl Into<Value>, words: &[&str]) {
+        let value = self.or_as_given(path, value.into());
         self.0.push(Error::unsupported(path, value, words.iter().copied()));
     }
 
@@ -255,6 +301,30 @@ impl Errors {
         } else if new != old {
             self.invalid(&at.path.child(field), new.unwrap_or_default(), IMMUTABLE);
         }
+    }
+}
+
+/// Puts the empty lists and maps of the document that was given back into the one that was read from it.
+fn put_back_empty(read: &mut Value, given: &Value) {
+    match (read, given) {
+        (Value::Object(read), Value::Object(given)) => {
+            for (key, given) in given.iter() {
+                let empty = match given {
+                    Value::Array(items) => items.is_empty(),
+                    Value::Object(map) => map.is_empty(),
+                    _ => false,
+                };
+                match read.get_mut(key) {
+                    Some(value) if !value.is_null() => put_back_empty(value, given),
+                    _ if empty => drop(read.insert(key, given.clone())),
+                    _ => {}
+                }
+            }
+        }
+        (Value::Array(read), Value::Array(given)) => {
+            read.iter_mut().zip(given).for_each(|(read, given)| put_back_empty(read, given));
+        }
+        _ => {}
     }
 }
 

@@ -462,6 +462,9 @@ pub(super) fn cron_job(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
             let detail =
                 "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
             errors.invalid(&zone.path, name, detail);
+            if name != "Local" {
+                errors.invalid(&zone.path, name, format!("unknown time zone {name}"));
+            }
         }
         Some(name) if !is_zone(name) => errors.invalid(&zone.path, name, format!("unknown time zone {name}")),
         Some(_) => {}

@@ -51,8 +51,11 @@ pub(super) fn update(at: &At<'_>, old: &Value, errors: &mut Errors) {
     if !gates.is_empty() {
         scheduling::steered(&spec, old, errors);
     }
-    let kept = munged(spec.value, old);
+    let mut kept = munged(spec.value, old);
     if kept != *old {
+        if let Some(given) = errors.as_given(&spec.path) {
+            super::put_back_empty(&mut kept, given);
+        }
         let (before, after) = (go::show_pretty("core.PodSpec", old), go::show_pretty("core.PodSpec", &kept));
         let difference = go::unified_diff(&before, &after);
         errors.forbidden(
@@ -194,6 +197,11 @@ pub(super) fn resize(at: &At<'_>, old: &Value, errors: &mut Errors) {
                 errors.forbidden(&spec.path.child(list).index(index), detail);
             }
         }
+    }
+    put_back_computes(&mut kept, old);
+    let empty = kept.get("resources").and_then(Value::as_object).is_some_and(|map| map.is_empty());
+    if empty && old.get("resources").is_none() {
+        kept.take(&["resources"]);
     }
     if errors.0.is_empty() && kept != *old {
         errors.forbidden(&spec.path, "only cpu and memory resources are mutable");

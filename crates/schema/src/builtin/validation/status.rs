@@ -356,10 +356,9 @@ fn job(at: &At<'_>, old: &Value, errors: &mut Errors) {
     conditions(spec.find("successPolicy").is_some() && !success && complete, detail, errors);
 
     let before = old.get("status").unwrap_or(&Value::Null);
-    for kind in ["Failed", "Complete", "FailureTarget", "SuccessCriteriaMet"] {
+    for kind in ["Failed", "Complete", "FailureTarget"] {
         let lost = holds(before, kind) && !now(kind);
-        let word = if kind == "SuccessCriteriaMet" { "" } else { "terminal " };
-        conditions(lost, &format!("cannot disable the {word}{kind}=True condition"), errors);
+        conditions(lost, &format!("cannot disable the terminal {kind}=True condition"), errors);
     }
     for field in ["failed", "succeeded"] {
         let count = status.int(field).unwrap_or_default();
@@ -376,6 +375,8 @@ fn job(at: &At<'_>, old: &Value, errors: &mut Errors) {
         let detail = "field is immutable for unsuspended job once set";
         errors.invalid(&start.path, start.value.clone(), detail);
     }
+    let lost = holds(before, "SuccessCriteriaMet") && !now("SuccessCriteriaMet");
+    conditions(lost, "cannot disable the SuccessCriteriaMet=True condition", errors);
 }
 
 fn indexes(spec: &At<'_>, status: &At<'_>, errors: &mut Errors) {

@@ -174,6 +174,9 @@ fn claim_update(at: &At<'_>, old: &Value, errors: &mut Errors) {
         }
     }
     if kept != fixed {
+        if let Some(given) = errors.as_given(&spec.path) {
+            super::put_back_empty(&mut kept, given);
+        }
         let show = |value: &Value| go::show_pretty("core.PersistentVolumeClaimSpec", value);
         let difference = go::unified_diff(&show(before), &show(&kept));
         let detail = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
@@ -293,7 +296,8 @@ fn affinity_unchanged(spec: &At<'_>, old: &Value, errors: &mut Errors) {
     if affinity.value.is_null() {
         errors.invalid(&path, Value::Null, detail);
     } else {
-        errors.shown(&path, "core.VolumeNodeAffinity", affinity.value, &detail);
+        let shown = go::show("core.VolumeNodeAffinity", errors.struct_as_given(&affinity.path, affinity.value));
+        errors.0.push(Error::invalid(&path, Value::Null, detail).showing(shown));
     }
 }
 
@@ -384,7 +388,9 @@ fn volume_capacity(spec: &At<'_>, errors: &mut Errors) {
         errors.required(&capacity.path, "");
     }
     if size.is_none() || spec.map("capacity").count() > 1 {
-        errors.unsupported(&capacity.path, capacity.value.clone(), &["storage"]);
+        // A map that is empty is not one that is not there.
+        let shown = errors.as_given(&capacity.path).unwrap_or(capacity.value).clone();
+        errors.unsupported(&capacity.path, shown, &["storage"]);
     }
     for (name, value) in spec.map("capacity") {
         if quantity(Some(value)).is_some_and(|size| size.nano() < 0) {

@@ -148,7 +148,7 @@ pub(super) fn node(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
             .find(|one| one.str_at(&["name"]) == Some(driver.text("name")));
         let identity = |driver: &Value| (driver.get("nodeID").cloned(), driver.get("topologyKeys").cloned());
         if before.is_some_and(|before| identity(before) != identity(driver.value)) {
-            let mut shown = driver.value.clone();
+            let mut shown = errors.struct_as_given(&driver.path, driver.value).clone();
             shown.take(&["allocatable"]);
             errors.shown(&spec.path.child("drivers"), "storage.CSINodeDriver", &shown, IMMUTABLE);
         }

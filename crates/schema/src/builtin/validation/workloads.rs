@@ -1,8 +1,10 @@
 //! Deployments, replica sets, daemon sets, stateful sets.
 
+use pilothouse_value::field::Error;
 use pilothouse_value::selector::LabelSelector;
 use pilothouse_value::{Map, Value, json, names};
 
+use super::super::go;
 use super::{At, Errors, SELECTOR_MISMATCH, at_most_all, int_or_percent, label_selector, pod};
 
 /// The selector and the template it must match; `noun` names the kind in the texts.
@@ -296,9 +298,11 @@ pub(super) fn stateful_set(at: &At<'_>, old: Option<&Value>, errors: &mut Errors
     };
     let (now, before) = (claims(spec.value), claims(old));
     if now != before {
-        let shown = Value::Array(now);
         let path = spec.path.child("volumeClaimTemplates");
-        errors.shown_form(&path, "[]@core.PersistentVolumeClaim", &shown, super::IMMUTABLE);
+        let shown = claims(&json!({"volumeClaimTemplates": errors.as_given(&path).cloned()}));
+        let shown = Value::Array(if shown.is_empty() { now } else { shown });
+        let error = Error::invalid(&path, Value::Null, super::IMMUTABLE);
+        errors.0.push(error.showing(go::show_form("[]@core.PersistentVolumeClaim", &shown)));
     }
     for field in ["serviceName", "podManagementPolicy"] {
         errors.immutable(&spec, old, field);
