@@ -106,7 +106,15 @@ impl Context {
     /// The context of a request by this user.
     pub(crate) fn new(state: Arc<State>, user: User, user_agent: Option<String>) -> Context {
         let deadline = Instant::now() + LONGEST_WRITE;
-        Context { state, user, user_agent, deadline, notes: None, warnings: Mutex::new(Vec::new()), given: Mutex::new(None) }
+        Context {
+            state,
+            user,
+            user_agent,
+            deadline,
+            notes: None,
+            warnings: Mutex::new(Vec::new()),
+            given: Mutex::new(None),
+        }
     }
 
     /// Adds a warning to the answer. The same text is told once.

@@ -34,8 +34,8 @@ pub use selectable::{FieldLabelError, check_field_label, field_value};
 pub use stored::forget_empty_lists;
 pub use subresources::prepare_subresource;
 pub use validation::{
-    CompileCondition, validate, validate_as_given, validate_binding, validate_cluster_ips, validate_subresource,
-    validate_webhooks,
+    CompileCondition, validate, validate_as_given, validate_binding, validate_cluster_ips,
+    validate_subresource, validate_webhooks,
 };
 pub use warnings::warnings;
 

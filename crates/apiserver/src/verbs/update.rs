@@ -231,6 +231,10 @@ async fn try_change(
         kinds::warn(context, resource, &new, Some(current));
     }
     new = check(context, target, options, new, current).await?;
+    if !options.dry_run {
+        // Upstream's storage drops it, which what is only tried never reaches.
+        new.take(&["metadata", "selfLink"]);
+    }
     if may_go(resource.is("", "namespaces"), &new) {
         if options.dry_run {
             return Ok(Some(new.into()));

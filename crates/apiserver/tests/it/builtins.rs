@@ -397,8 +397,8 @@ fn table_said(table: &Value) -> Value {
     pilothouse_value::json!({"columns": columns, "cells": cells.map(Value::Array)})
 }
 
-/// Replays one file; `open` is the number of cases that are known to differ still.
-async fn replay(name: &str, open: usize) {
+/// Replays one file: every answer is that of a real server.
+async fn replay(name: &str) {
     let record = recorded(name);
     let builder = Server::builder().authorization(Authorization::AlwaysAllow);
     let server = builder.service_network(Ipv4Addr::new(10, 0, 0, 0), 24).start().unwrap();
@@ -411,36 +411,34 @@ async fn replay(name: &str, open: usize) {
     }
     let differed = score.differed.len();
     println!("{name}: {} of {} agree", score.agreed, score.agreed + differed);
-    // `PILOTHOUSE_EXACT=1` shows what is open.
-    let open = if std::env::var_os("PILOTHOUSE_EXACT").is_some() { 0 } else { open };
-    assert!(differed <= open, "{differed} answers differ:\n{}", score.differed.join("\n"));
+    assert!(differed == 0, "{differed} answers differ:\n{}", score.differed.join("\n"));
 }
 
 macro_rules! replays {
-    ($($test:ident $name:literal $open:literal;)*) => {
+    ($($test:ident $name:literal;)*) => {
         $(#[tokio::test]
         async fn $test() {
-            replay($name, $open).await;
+            replay($name).await;
         })*
     };
 }
 
 replays! {
-    core_kinds_answer_as_a_real_server "core" 0;
-    jobs_answer_as_a_real_server "jobs" 0;
-    other_kinds_answer_as_a_real_server "others" 0;
-    pods_answer_as_a_real_server "pod" 0;
-    policies_answer_as_a_real_server "policy" 0;
-    rbac_answers_as_a_real_server "rbac" 0;
-    services_answer_as_a_real_server "service" 0;
-    storage_answers_as_a_real_server "storage" 0;
-    workloads_answer_as_a_real_server "workloads" 0;
-    every_member_of_core_kinds_is_checked_as_a_real_server_does "swept_core" 0;
-    every_member_of_network_kinds_is_checked_as_a_real_server_does "swept_network" 0;
-    every_member_of_pods_is_checked_as_a_real_server_does "swept_pods" 0;
-    every_member_of_policies_is_checked_as_a_real_server_does "swept_policy" 0;
-    every_member_of_storage_kinds_is_checked_as_a_real_server_does "swept_storage" 0;
-    every_member_of_workloads_is_checked_as_a_real_server_does "swept_workloads" 0;
+    core_kinds_answer_as_a_real_server "core";
+    jobs_answer_as_a_real_server "jobs";
+    other_kinds_answer_as_a_real_server "others";
+    pods_answer_as_a_real_server "pod";
+    policies_answer_as_a_real_server "policy";
+    rbac_answers_as_a_real_server "rbac";
+    services_answer_as_a_real_server "service";
+    storage_answers_as_a_real_server "storage";
+    workloads_answer_as_a_real_server "workloads";
+    every_member_of_core_kinds_is_checked_as_a_real_server_does "swept_core";
+    every_member_of_network_kinds_is_checked_as_a_real_server_does "swept_network";
+    every_member_of_pods_is_checked_as_a_real_server_does "swept_pods";
+    every_member_of_policies_is_checked_as_a_real_server_does "swept_policy";
+    every_member_of_storage_kinds_is_checked_as_a_real_server_does "swept_storage";
+    every_member_of_workloads_is_checked_as_a_real_server_does "swept_workloads";
 }
 
 /// Lists whose order means nothing are compared in that of their names.

@@ -296,7 +296,8 @@ fn affinity_unchanged(spec: &At<'_>, old: &Value, errors: &mut Errors) {
     if affinity.value.is_null() {
         errors.invalid(&path, Value::Null, detail);
     } else {
-        let shown = go::show("core.VolumeNodeAffinity", errors.struct_as_given(&affinity.path, affinity.value));
+        let shown =
+            go::show("core.VolumeNodeAffinity", errors.struct_as_given(&affinity.path, affinity.value));
         errors.0.push(Error::invalid(&path, Value::Null, detail).showing(shown));
     }
 }
