@@ -33,7 +33,7 @@ pub(crate) mod webhook;
 use pilothouse_merge::managed;
 use pilothouse_value::{Status, Value};
 
-use crate::state::{Context, Target};
+use crate::state::Target;
 
 pub(crate) use accounts::await_account;
 pub(crate) use attributes::{Attributes, Operation};

@@ -300,7 +300,11 @@ pub(super) fn stateful_set(at: &At<'_>, old: Option<&Value>, errors: &mut Errors
     if now != before {
         let path = spec.path.child("volumeClaimTemplates");
         let shown = claims(&json!({"volumeClaimTemplates": errors.as_given(&path).cloned()}));
-        let shown = Value::Array(if shown.is_empty() { now } else { shown });
+        let shown = match (shown.is_empty(), now.is_empty()) {
+            (false, _) => Value::Array(shown),
+            (true, false) => Value::Array(now),
+            (true, true) => errors.as_given(&path).cloned().unwrap_or_default(),
+        };
         let error = Error::invalid(&path, Value::Null, super::IMMUTABLE);
         errors.0.push(error.showing(go::show_form("[]@core.PersistentVolumeClaim", &shown)));
     }
