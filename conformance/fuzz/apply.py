@@ -339,7 +339,7 @@ def comparable(response):
             place["message"] = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID", place["message"])
             place["message"] = re.sub(r"\b3[0-2]\d{3}\b", "PORT", place["message"])
             # Texts print Go's structs, where an empty list is another than none.
-            place["message"] = place["message"].replace(":[]", ":null")
+            place["message"] = place["message"].replace(":[]", ":null").replace("value: []: ", "value: null: ")
         said["message"] = sorted(re.split(r"\n|, |[\[\]] ?", said.get("message", "")))
         causes.sort(key=lambda cause: json.dumps(cause, sort_keys=True))
     # What is doubtful in a pod is not what this is about.

@@ -64,9 +64,7 @@ pub(crate) fn validate(value: &Value, namespaced: bool, rule: NameRule) -> Vec<f
     } else if !namespace.is_empty() {
         errors.push(field::Error::forbidden(&path.child("namespace"), "not allowed on this type"));
     }
-    labels(object::labels(value), &path.child("labels"), &mut errors);
-    annotations(object::annotations(value), &path.child("annotations"), &mut errors);
-    owners(value, &path.child("ownerReferences"), &mut errors);
+    errors.extend(validate_maps(value));
     for finalizer in object::finalizers(value) {
         for complaint in names::qualified_name(finalizer) {
             errors.push(field::Error::invalid(&path.child("finalizers"), finalizer, complaint));
@@ -80,6 +78,15 @@ pub(crate) fn validate(value: &Value, namespaced: bool, rule: NameRule) -> Vec<f
             "finalizer orphan and foregroundDeletion cannot be both set",
         ));
     }
+    errors
+}
+
+/// Checks labels, annotations and owners.
+pub(crate) fn validate_maps(value: &Value) -> Vec<field::Error> {
+    let (path, mut errors) = (Path::new("metadata"), Vec::new());
+    labels(object::labels(value), &path.child("labels"), &mut errors);
+    annotations(object::annotations(value), &path.child("annotations"), &mut errors);
+    owners(value, &path.child("ownerReferences"), &mut errors);
     errors
 }
 

@@ -184,13 +184,20 @@ impl Target {
         Status::forbidden(&self.resource.group, &self.resource.plural, &self.name, why)
     }
 
-    /// 422 with what is wrong. What two rules find is told once.
+    /// 422 with what is wrong. What two rules of a built-in kind find is told once.
     pub(crate) fn invalid(&self, errors: &[pilothouse_value::field::Error]) -> Status {
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        let first =
-            |(index, _): &(usize, _)| !texts.iter().take(*index).any(|text| Some(text) == texts.get(*index));
-        let errors: Vec<_> =
-            errors.iter().cloned().enumerate().filter(first).map(|(_, error)| error).collect();
+        let is_told = |index: usize| {
+            let mut earlier = texts.iter().take(index);
+            !self.resource.is_built_in() || !earlier.any(|text| Some(text) == texts.get(index))
+        };
+        let errors: Vec<_> = errors
+            .iter()
+            .cloned()
+            .enumerate()
+            .filter(|(index, _)| is_told(*index))
+            .map(|(_, error)| error)
+            .collect();
         // Upstream has one internal kind for both groups of events, that of the core.
         let group = if &*self.resource.group == "events.k8s.io" { "" } else { &self.resource.group };
         Status::invalid(group, &self.resource.kind, &self.name, &errors)

@@ -212,10 +212,14 @@ async fn try_change(
         crd::lifecycle::warn(context, resource, &new, Some(current));
     }
     let mut errors = metadata::validate(&new, resource.namespaced, resource.rules.names);
-    errors.extend(metadata::validate_update(&new, current));
-    if resource.custom.is_some() {
-        // The strategy of custom resources looks at it once more.
+    if resource.is_built_in() {
         errors.extend(metadata::validate_update(&new, current));
+    } else {
+        // The strategy of custom resources looks at what every update is asked for once more, and at labels and their like.
+        for _ in 0..2 {
+            errors.extend(metadata::validate_maps(&new));
+            errors.extend(metadata::validate_update(&new, current));
+        }
     }
     errors.extend(match target.subresource.as_deref() {
         None | Some("scale") => kinds::validate(context, resource, &new, Some(current)).await,

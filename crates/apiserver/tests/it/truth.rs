@@ -30,7 +30,7 @@ macro_rules! topics {
     };
 }
 
-topics!(apply, changes, crd, create, delete, http, list, pains, patch, update, upgrades, watch, yaml);
+topics!(apply, changes, crd, create, delete, found, http, list, pains, patch, update, upgrades, watch, yaml);
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/recorded/truth")
