@@ -4,6 +4,7 @@ mod families;
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use pilothouse_value::field::{self, Path};
@@ -12,8 +13,6 @@ use pilothouse_value::{Status, Value, object};
 use crate::resource::{self, Resource};
 use crate::state::State;
 
-/// The range of node ports, as upstream's default.
-const NODE_PORTS: std::ops::RangeInclusive<i64> = 30000..=32767;
 /// How many of the lowest addresses are kept for those who ask for one by name.
 const STATIC_BAND: u32 = 256;
 
@@ -24,20 +23,24 @@ pub(crate) struct Allocations {
     prefix: u32,
     addresses: BTreeSet<u32>,
     ports: BTreeSet<i64>,
+    /// The ports that may be given out.
+    node_ports: RangeInclusive<i64>,
     next_address: u32,
     next_port: i64,
 }
 
 impl Allocations {
-    /// Nothing given out yet, from this range of addresses.
-    pub(crate) fn new(network: Ipv4Addr, prefix: u32) -> Allocations {
+    /// Nothing given out yet, from this range of addresses and these ports.
+    pub(crate) fn new(network: Ipv4Addr, prefix: u32, ports: RangeInclusive<u16>) -> Allocations {
+        let node_ports = i64::from(*ports.start())..=i64::from(*ports.end());
         Allocations {
             network,
             prefix: prefix.clamp(8, 30),
             addresses: BTreeSet::new(),
             ports: BTreeSet::new(),
             next_address: STATIC_BAND,
-            next_port: *NODE_PORTS.start(),
+            next_port: *node_ports.start(),
+            node_ports,
         }
     }
 
@@ -73,8 +76,9 @@ impl Allocations {
     }
 
     fn free_port(&mut self) -> Option<i64> {
-        for _ in NODE_PORTS {
-            let at = if NODE_PORTS.contains(&self.next_port) { self.next_port } else { *NODE_PORTS.start() };
+        for _ in self.node_ports.clone() {
+            let fits = self.node_ports.contains(&self.next_port);
+            let at = if fits { self.next_port } else { *self.node_ports.start() };
             self.next_port = at + 1;
             if self.ports.insert(at) {
                 return Some(at);
@@ -164,16 +168,19 @@ impl Reserved {
     }
 
     /// Takes a port that was asked for.
-    fn take_port(&mut self, allocations: &mut Allocations, port: i64) -> Result<(), &'static str> {
+    fn take_port(&mut self, allocations: &mut Allocations, port: i64) -> Result<(), String> {
         const TAKEN: &str = "provided port is already allocated";
         if self.dry_run {
             if allocations.ports.contains(&port) || self.taken_ports.contains(&port) {
-                return Err(TAKEN);
+                return Err(TAKEN.to_owned());
             }
-        } else if !NODE_PORTS.contains(&port) {
-            return Err("provided port is not in the valid range. The range of valid ports is 30000-32767");
+        } else if !allocations.node_ports.contains(&port) {
+            let (first, last) = (allocations.node_ports.start(), allocations.node_ports.end());
+            return Err(format!(
+                "provided port is not in the valid range. The range of valid ports is {first}-{last}"
+            ));
         } else if !allocations.ports.insert(port) {
-            return Err(TAKEN);
+            return Err(TAKEN.to_owned());
         }
         self.taken_ports.push(port);
         Ok(())
@@ -182,7 +189,7 @@ impl Reserved {
     /// Takes a free port; `None` if there is none.
     fn free_port(&mut self, allocations: &mut Allocations) -> Option<i64> {
         let port = match self.dry_run {
-            true => self.taken_ports.iter().max().map_or(NODE_PORTS.end() + 1, |last| *last) + 1,
+            true => self.taken_ports.iter().max().map_or(allocations.node_ports.end() + 1, |last| *last) + 1,
             false => allocations.free_port()?,
         };
         self.taken_ports.push(port);
@@ -483,7 +490,7 @@ mod tests {
 
     #[test]
     fn an_address_is_given_once() {
-        let mut allocations = Allocations::new(Ipv4Addr::new(10, 0, 0, 0), 29);
+        let mut allocations = Allocations::new(Ipv4Addr::new(10, 0, 0, 0), 29, 30000..=32767);
         let given: BTreeSet<Ipv4Addr> = (0..6).filter_map(|_| allocations.free_address()).collect();
         assert_eq!(given.len(), 6, "all but the network's own and the last address");
         assert_eq!(allocations.free_address(), None);

@@ -1,4 +1,7 @@
-//! Who is it? Client certificates, bearer tokens, and nobody.
+//! Who is it? Front proxies, client certificates, bearer tokens, and nobody.
+
+mod request_header;
+mod webhook;
 
 use crate::bootstrap_tokens::BootstrapTokens;
 use crate::certs::ClientCertificates;
@@ -12,6 +15,32 @@ use pilothouse_value::{Status, Value, json};
 use rustls::pki_types::CertificateDer;
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
+
+pub use request_header::RequestHeader;
+pub use webhook::TokenWebhook;
+
+/// What becomes of requests without credentials.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Anonymous {
+    /// They are requests of [`User::anonymous`].
+    #[default]
+    Served,
+    /// They are, on these paths, and refused on others.
+    ServedOn(Vec<String>),
+    /// They are refused with 401.
+    Refused,
+}
+
+impl Anonymous {
+    fn serves(&self, path: &str) -> bool {
+        match self {
+            Anonymous::Served => true,
+            Anonymous::ServedOn(paths) => paths.iter().any(|own| own == path),
+            Anonymous::Refused => false,
+        }
+    }
+}
 
 /// Tells users by what their requests show.
 pub struct Authenticator {
@@ -27,8 +56,12 @@ pub struct Authenticator {
     pub clock: Clock,
     /// The secrets of bootstrap tokens; none are known if `None`.
     pub bootstrap: Option<BootstrapTokens>,
-    /// Whether a request without credentials is one of [`User::anonymous`], and not 401.
-    pub anonymous: bool,
+    /// Which proxies say who sends a request; none if `None`.
+    pub request_header: Option<RequestHeader>,
+    /// Who else is asked about tokens; nobody if `None`.
+    pub webhook: Option<Arc<TokenWebhook>>,
+    /// What becomes of requests without credentials.
+    pub anonymous: Anonymous,
 }
 
 impl std::fmt::Debug for Authenticator {
@@ -38,28 +71,30 @@ impl std::fmt::Debug for Authenticator {
 }
 
 impl Authenticator {
-    /// The user of a request, from its headers and the certificates that the client showed in the TLS handshake.
+    /// The user of a request to a path, from its headers and the certificates that the client showed in the TLS handshake.
     ///
     /// # Errors
     /// 401 for credentials that are not good, also where requests without any are served.
-    pub fn authenticate(
+    pub async fn authenticate(
         &self,
         headers: &HeaderMap,
         certificates: Option<&[CertificateDer<'_>]>,
+        path: &str,
     ) -> Result<User, Status> {
         let certificates = certificates.filter(|chain| !chain.is_empty());
-        if let (Some(trusted), Some(chain)) = (&self.certificates, certificates)
-            && let Some(user) = trusted.user(chain)
-        {
-            return Ok(user);
+        if let Some(chain) = certificates {
+            let proxied = || self.request_header.as_ref()?.user(headers, chain);
+            if let Some(user) = proxied().or_else(|| self.certificates.as_ref()?.user(chain)) {
+                return Ok(user);
+            }
         }
         if let Some(token) = bearer_token(headers).map(Cow::Borrowed).or_else(|| socket_token(headers)) {
-            return match self.token(&token, &self.signer.audiences()) {
+            return match self.token(&token, &self.signer.audiences()).await {
                 Ok(verified) => Ok(verified.user),
                 Err(_) => Err(Status::unauthorized()),
             };
         }
-        if certificates.is_some() || !self.anonymous {
+        if certificates.is_some() || !self.anonymous.serves(path) {
             return Err(Status::unauthorized());
         }
         Ok(User::anonymous())
@@ -69,7 +104,21 @@ impl Authenticator {
     ///
     /// # Errors
     /// When the token is not good.
-    pub fn token(&self, token: &str, audiences: &[&str]) -> Result<Verified, TokenError> {
+    pub async fn token(&self, token: &str, audiences: &[&str]) -> Result<Verified, TokenError> {
+        let known = self.known_token(token, audiences);
+        let (Err(error), Some(webhook)) = (&known, &self.webhook) else { return known };
+        match webhook.user(token, audiences, &self.signer.audiences()).await {
+            Ok(verified) => Ok(verified),
+            Err(why) if why.is_empty() => Err(error.clone()),
+            Err(why) => {
+                tracing::warn!(error = why, "the authentication webhook");
+                Err(TokenError::Refused(why))
+            }
+        }
+    }
+
+    /// As [`token`](Self::token), by what this server knows itself.
+    fn known_token(&self, token: &str, audiences: &[&str]) -> Result<Verified, TokenError> {
         let bootstrap = || self.bootstrap.as_ref()?.user(token, self.clock.now());
         if let Some(user) = self.static_tokens.get(token).cloned().or_else(bootstrap) {
             // They say nothing of audiences, so they are for this server and for nobody else.

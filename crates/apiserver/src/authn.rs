@@ -15,12 +15,13 @@ use crate::user::User;
 ///
 /// # Errors
 /// 401 for credentials that are not good.
-pub(crate) fn authenticate(
+pub(crate) async fn authenticate(
     state: &State,
     headers: &HeaderMap,
     certificates: &[CertificateDer<'static>],
+    path: &str,
 ) -> Result<User, Status> {
-    state.identity.authenticator.authenticate(headers, Some(certificates))
+    state.identity.authenticator.authenticate(headers, Some(certificates), path).await
 }
 
 /// The user that a request is carried out as, if the caller asks to be somebody else. `asked` is the request, by the
@@ -33,5 +34,6 @@ pub(crate) fn impersonate(
     asked: &Attributes<'_>,
     headers: &HeaderMap,
 ) -> Result<Option<User>, Status> {
-    impersonation::impersonated(&state.authorizer, &state.impersonations, asked, headers)
+    let constrained = state.tuning.constrained_impersonation;
+    impersonation::impersonated(&state.authorizer, &state.impersonations, constrained, asked, headers)
 }

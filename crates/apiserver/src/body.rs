@@ -45,6 +45,20 @@ impl Body {
         }
     }
 
+    /// The same body; what is given along is dropped when its last part has been taken, or nobody takes any more.
+    pub(crate) fn keeping(self, along: impl Send + 'static) -> Body {
+        match self.0 {
+            Kind::Full(bytes) => Body(Kind::Full(bytes)),
+            Kind::Stream(stream) => {
+                let parts = futures::StreamExt::map(stream, move |part| {
+                    let _kept = &along;
+                    part
+                });
+                Body(Kind::Stream(Box::pin(parts)))
+            }
+        }
+    }
+
     /// A body whose parts come over time; each part is sent as soon as it is there.
     pub fn stream(stream: impl Stream<Item = Bytes> + Send + 'static) -> Body {
         Body(Kind::Stream(Box::pin(stream)))

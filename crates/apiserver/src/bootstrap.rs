@@ -42,7 +42,11 @@ pub(crate) fn run(state: &Arc<State>) -> Result<(), Status> {
     components::begin(state);
     let now = state.now();
     let policy = state.has_roles.then_some(&*seeds::POLICY);
+    let left_out = !state.registry.is_whole();
     for seed in policy.into_iter().flatten().chain(&*seeds::CLUSTER) {
+        if left_out && !seed.is_of_what_is_served(&state.registry.table()) {
+            continue;
+        }
         seed.write(state, &now);
     }
     let address = state.allocations.lock().first().to_string();

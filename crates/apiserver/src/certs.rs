@@ -207,8 +207,15 @@ impl ClientCertificates {
         Ok(Self { verifier, trusted })
     }
 
-    /// The user that a certificate chain stands for; `None` if it is not trusted, or names nobody.
-    pub fn user(&self, chain: &[CertificateDer<'_>]) -> Option<User> {
+    /// Whom a certificate chain names; `None` if it is not trusted. The name may be empty.
+    pub(crate) fn common_name(&self, chain: &[CertificateDer<'_>]) -> Option<String> {
+        self.verify(chain)?;
+        let (_, certificate) = X509Certificate::from_der(chain.first()?).ok()?;
+        let name = certificate.subject().iter_common_name().next();
+        Some(name.and_then(|name| name.as_str().ok()).unwrap_or_default().to_owned())
+    }
+
+    fn verify(&self, chain: &[CertificateDer<'_>]) -> Option<()> {
         let (own, intermediates) = chain.split_first()?;
         let (_, certificate) = X509Certificate::from_der(own).ok()?;
         if self.trusted.iter().any(|trusted| trusted == own) {
@@ -217,6 +224,14 @@ impl ClientCertificates {
         } else {
             self.verifier.verify_client_cert(own, intermediates, UnixTime::now()).ok()?;
         }
+        Some(())
+    }
+
+    /// The user that a certificate chain stands for; `None` if it is not trusted, or names nobody.
+    pub fn user(&self, chain: &[CertificateDer<'_>]) -> Option<User> {
+        self.verify(chain)?;
+        let own = chain.first()?;
+        let (_, certificate) = X509Certificate::from_der(own).ok()?;
         let subject = certificate.subject();
         let name = subject.iter_common_name().next()?.as_str().ok()?;
         let groups = subject.iter_organization().filter_map(|group| group.as_str().ok());

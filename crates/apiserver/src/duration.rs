@@ -6,7 +6,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// What Go says of a text that is no duration.
-pub(crate) fn parse(text: &str) -> Result<Duration, String> {
+pub fn parse(text: &str) -> Result<Duration, String> {
     let quoted = || pilothouse_value::field::quote(text);
     let invalid = || format!("time: invalid duration {}", quoted());
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use pilothouse_store::{Clock, Store};
 
-use crate::authenticator::Authenticator;
+use crate::authenticator::{Anonymous, Authenticator, RequestHeader, TokenWebhook};
 use crate::bootstrap_tokens::BootstrapTokens;
 use crate::certs::{Authority, CertError, CertifiedKey, ClientCertificates};
 use crate::tokens::{KeyError, Signer, StoreBound, TokenOptions};
@@ -44,8 +44,14 @@ pub(crate) struct Given<'a> {
     pub(crate) serving: Option<CertifiedKey>,
     /// Whose client certificates count (PEM), instead of those of the server's own authority; empty for nobody's.
     pub(crate) client_authorities: Option<&'a str>,
-    /// Whether requests without credentials are served.
-    pub(crate) anonymous: bool,
+    /// What becomes of requests without credentials.
+    pub(crate) anonymous: Anonymous,
+    /// Which proxies say who sends a request.
+    pub(crate) request_header: Option<RequestHeader>,
+    /// Who else is asked about tokens.
+    pub(crate) token_webhook: Option<Arc<TokenWebhook>>,
+    /// Whether secrets may hold bootstrap tokens.
+    pub(crate) bootstrap_tokens: bool,
 }
 
 /// The server's keys, and the authenticator that trusts them.
@@ -83,7 +89,9 @@ impl Identity {
             static_tokens: given.tokens,
             signer: signer.clone(),
             objects: Box::new(StoreBound(store.clone())),
-            bootstrap: Some(BootstrapTokens::new(store.clone())),
+            bootstrap: given.bootstrap_tokens.then(|| BootstrapTokens::new(store.clone())),
+            request_header: given.request_header,
+            webhook: given.token_webhook,
             clock,
             anonymous: given.anonymous,
         };

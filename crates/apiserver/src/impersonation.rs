@@ -54,13 +54,15 @@ struct Wanted {
 }
 
 /// The user that a request is to be carried out as; `None` if it does not ask to be someone else. Each name, group, uid
-/// and extra value must be allowed by itself. `asked` is the request, by the caller.
+/// and extra value must be allowed by itself. `asked` is the request, by the caller; `constrained` says whether the
+/// constrained verbs count.
 ///
 /// # Errors
 /// 400 for headers without a user, 403 for what the caller may not be.
 pub fn impersonated(
     authorizer: &Authorizer,
     memory: &Memory,
+    constrained: bool,
     asked: &Attributes<'_>,
     headers: &HeaderMap,
 ) -> Result<Option<User>, Status> {
@@ -88,7 +90,9 @@ pub fn impersonated(
     let last = memory.0.lock().get(caller).copied();
     let mut refusal: Option<Status> = None;
     for at in last.into_iter().chain((0..MODES.len()).filter(|at| Some(*at) != last)) {
-        let Some(mode) = MODES.get(at).filter(|mode| mode.fits(&wanted, asked.user)) else { continue };
+        let counts = |mode: &&Mode| constrained || **mode == Mode::Legacy;
+        let mode = MODES.get(at).filter(counts).filter(|mode| mode.fits(&wanted, asked.user));
+        let Some(mode) = mode else { continue };
         match check(authorizer, *mode, &wanted, asked) {
             Ok(user) => {
                 let mut memory = memory.0.lock();
@@ -386,7 +390,7 @@ mod tests {
             map.append(*name, value.parse().unwrap());
         }
         let asked = Attributes::of_resource(caller, "list", "", "pods");
-        impersonated(&Authorizer::new(Rules), &Memory::default(), &asked, &map)
+        impersonated(&Authorizer::new(Rules), &Memory::default(), true, &asked, &map)
             .map_err(|status| status.message)
     }
 

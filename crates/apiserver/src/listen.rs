@@ -183,7 +183,8 @@ async fn connection(
     _slot: OwnedSemaphorePermit,
 ) {
     // Within a machine bytes are cheaper than the time to compress them.
-    let compress = stream.peer_addr().is_ok_and(|peer| !peer.ip().is_loopback());
+    let peer = stream.peer_addr().ok().map(|peer| peer.ip());
+    let compress = peer.is_some_and(|peer| !peer.is_loopback());
     // Small answers must not wait for more to send.
     let _slow_is_fine = stream.set_nodelay(true);
     let stream = match tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await {
@@ -202,7 +203,7 @@ async fn connection(
         .iter()
         .map(|own| own.clone().into_owned())
         .collect();
-    let origin = Origin::Network { certificates, compress };
+    let origin = Origin::Network { certificates, compress, peer };
     let service = hyper::service::service_fn(move |request| {
         let log = Logged::of(&request);
         let answer = pipeline::handle(state.clone(), origin.clone(), request);

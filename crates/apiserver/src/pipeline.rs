@@ -5,6 +5,7 @@
 //!
 //! This module only leads from one to the next. It bounds the time of each request and turns a panic of a handler into a 500.
 
+use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,12 +13,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::FutureExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
-use pilothouse_schema::builtin;
+use http_body_util::Full;
 use pilothouse_schema::table::{Include, Printer};
 use pilothouse_value::status::Details;
 use pilothouse_value::{Status, Value, field};
 use rustls_pki_types::CertificateDer;
 
+use crate::audit::{Head, Notes};
 use crate::body::{self, Body};
 use crate::intake::{self, Incoming};
 use crate::negotiate::{self, Accepted, Endpoint, Format, Transform};
@@ -31,9 +33,6 @@ use crate::user::{MASTERS, User};
 use crate::verbs::patch::PatchKind;
 use crate::verbs::{create, delete, list, patch, read, scale, update, watch};
 use crate::{admission, authn, authz, compress, connect, in_flight, paths, subresources, warning};
-
-/// How long a request may take, unless it follows something.
-const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a write may take, however much time the caller gives it.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(34);
@@ -50,6 +49,8 @@ pub(crate) enum Origin {
         /// Whether large answers are compressed for those who ask: they pay for it with time, which is worth it where the
         /// network is slower than a processor.
         compress: bool,
+        /// Who opened the connection. None without one.
+        peer: Option<IpAddr>,
     },
 }
 
@@ -73,7 +74,8 @@ where
     let head = request.method() == http::Method::HEAD;
     let compresses =
         matches!(origin, Origin::Network { compress: true, .. }) && compress::wanted(request.headers());
-    let answer = AssertUnwindSafe(route(state, origin, request)).catch_unwind();
+    let id = audit_id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();
+    let answer = AssertUnwindSafe(route(state, origin, request, id)).catch_unwind();
     let mut response = match answer.await {
         Ok(Ok(response)) => response,
         Ok(Err(status)) => {
@@ -81,9 +83,7 @@ where
             render::failure(&status, negotiate::of_failure(accept, pretty))
         }
         Err(panic) => {
-            let why =
-                panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
-            tracing::error!(panic = why, "a handler panicked");
+            tracing::error!(panic = panic_text(&*panic), "a handler panicked");
             let status =
                 Status::internal("this request caused apiserver to panic. Look in the logs for details.");
             render::failure(&status, Format::Json)
@@ -105,7 +105,13 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-async fn route<B>(state: Arc<State>, origin: Origin, request: Request<B>) -> Result<Response<Body>, Status>
+/// Finds out who asks, and lets the audit log know; then the request is carried out.
+async fn route<B>(
+    state: Arc<State>,
+    origin: Origin,
+    request: Request<B>,
+    id: &str,
+) -> Result<Response<Body>, Status>
 where
     B: http_body::Body + Send + 'static,
     B::Data: Into<Bytes> + Send,
@@ -113,17 +119,89 @@ where
 {
     let query = Query::parse(request.uri().query());
     let info = RequestInfo::parse(request.method(), request.uri().path(), &query);
-    let (user, queues) = match origin {
-        Origin::Inside(user) => (user, false),
-        Origin::Network { certificates, .. } => {
-            (authn::authenticate(&state, request.headers(), &certificates)?, true)
-        }
-    };
-    let user_agent = text(request.headers(), header::USER_AGENT).map(str::to_owned);
     let name = info.resource.as_ref().and_then(|path| path.authorized_name(&info.verb, &query));
     let name = name.as_deref().unwrap_or_default();
-    let other = authn::impersonate(&state, &attributes(&user, &info, name, &query), request.headers())?;
+    let peer = match &origin {
+        Origin::Network { peer, .. } => *peer,
+        Origin::Inside(_) => None,
+    };
+    let (uri, headers) = (request.uri(), request.headers());
+    let (user, queues) = match &origin {
+        Origin::Inside(user) => (user.clone(), false),
+        Origin::Network { certificates, .. } => {
+            let found = authn::authenticate(&state, headers, certificates, &info.path).await;
+            if let (Err(_), Some(log)) = (&found, &state.audit) {
+                let nobody = User { groups: Vec::new(), name: String::new(), ..User::anonymous() };
+                let asked = attributes(&nobody, &info, name, &query);
+                log.refuse(&asked, Head { uri, headers, peer, id }, !certificates.is_empty());
+            }
+            (found?, true)
+        }
+    };
+    let asked = Asked { query: &query, info: &info, name };
+    let lasts = info.verb == "watch" || info.resource.as_ref().is_some_and(connect::is_connect_path);
+    let record = state.audit.as_ref().and_then(|log| {
+        log.open(&attributes(&user, &info, name, &query), Head { uri, headers, peer, id }, lasts)
+    });
+    let Some(mut record) = record else {
+        return carry_out(state, (user, queues), request, asked, None).await;
+    };
+    let notes = Some(record.notes.clone());
+    let writes = !matches!(info.verb.as_str(), "get" | "list" | "watch");
+    let carried = async {
+        if lasts || !writes || info.resource.is_none() {
+            return carry_out(state, (user, queues), request, asked, notes).await;
+        }
+        // What is sent stands in the log, so it is read first.
+        let (head, body) = request.into_parts();
+        let body = body::read(body).await?;
+        record.sent(&body);
+        let request = Request::from_parts(head, Full::new(body));
+        carry_out(state, (user, queues), request, asked, notes).await
+    };
+    match AssertUnwindSafe(carried).catch_unwind().await {
+        Ok(outcome) => record.close(outcome),
+        Err(panic) => {
+            record.panicked(panic_text(&*panic).unwrap_or_default());
+            std::panic::resume_unwind(panic)
+        }
+    }
+}
+
+/// What a request asks for, read.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    query: &'a Query,
+    info: &'a RequestInfo,
+    /// The name that authorization looks at.
+    name: &'a str,
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> Option<&str> {
+    panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str))
+}
+
+/// Carries a request out that `user` has sent. `queues` says whether it waits for its turn.
+async fn carry_out<B>(
+    state: Arc<State>,
+    (user, queues): (User, bool),
+    request: Request<B>,
+    asked: Asked<'_>,
+    notes: Option<Arc<Notes>>,
+) -> Result<Response<Body>, Status>
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Into<Bytes> + Send,
+    B::Error: std::fmt::Display + Send,
+{
+    let Asked { query, info, name } = asked;
+    let user_agent = text(request.headers(), header::USER_AGENT).map(str::to_owned);
+    let other = authn::impersonate(&state, &attributes(&user, info, name, query), request.headers())?;
+    if let (Some(other), Some(notes)) = (&other, &notes) {
+        notes.impersonates(other);
+    }
     let mut context = Context::new(state.clone(), other.unwrap_or(user), user_agent);
+    context.notes = notes;
     let lasts = info.verb == "watch" || info.resource.as_ref().is_some_and(connect::is_connect_path);
     let _place = if queues && !lasts && !context.user.is_in(MASTERS) {
         match state.in_flight.enter().await {
@@ -133,7 +211,7 @@ where
     } else {
         None
     };
-    let asked = attributes(&context.user, &info, name, &query);
+    let asked = attributes(&context.user, info, name, query);
     match authz::authorize(&state, &asked, context.notes.as_deref()).await {
         Ok(()) => {}
         Err(authz::Refusal::Forbidden(status)) => return Err(status),
@@ -141,10 +219,10 @@ where
     }
 
     let Some(path) = &info.resource else {
-        return paths::serve(&state, &request, &query);
+        return paths::serve(&state, &request, query);
     };
     let Some(resource) = state.registry.get(&path.group, &path.version, &path.resource) else {
-        let known = builtin::resources().iter().any(|resource| resource.group == path.group);
+        let known = state.registry.table().has_group(&path.group);
         return if known { Err(Status::no_such_path()) } else { Ok(render::no_such_page()) };
     };
     // Paths of defined kinds are looked at as a whole: one of the other scope is nobody's.
@@ -171,7 +249,7 @@ where
         context.warn(deprecation);
     }
     if connect::is_connect(&target) {
-        let answer = connect::serve(&context, &target, (path, &query), request).await;
+        let answer = connect::serve(&context, &target, (path, query), request).await;
         let mut response = answer.unwrap_or_else(|status| render::failure(&status, Format::Json));
         warning::write(response.headers_mut(), &context.take_warnings());
         return Ok(response);
@@ -201,9 +279,9 @@ where
             .ok_or_else(|| unknown_include(query.get("includeObject").unwrap_or_default()))?,
         now: state.clock.now(),
     };
-    let limit = timeout(&query)?;
+    let limit = timeout(query, state.tuning.request_timeout)?;
     context.deadline = context.deadline.min(tokio::time::Instant::now() + limit);
-    let call = Call { context: &context, target: &target, query: &query, style };
+    let call = Call { context: &context, target: &target, query, style };
     let answer = if info.verb == "watch" {
         // A watch lasts as long as it says itself.
         match accepted.format {
@@ -265,12 +343,12 @@ fn one_or_many(accepted: Accepted, verb: &str, resource: &Resource) -> Result<()
 }
 
 /// The time that the caller gives the request, within what the server allows.
-fn timeout(query: &Query) -> Result<Duration, Status> {
-    let Some(text) = query.filled("timeout") else { return Ok(TIMEOUT) };
+fn timeout(query: &Query, longest: Duration) -> Result<Duration, Status> {
+    let Some(text) = query.filled("timeout") else { return Ok(longest) };
     let duration = crate::duration::parse(text).map_err(|why| {
         Status::bad_request(format!("invalid timeout specified in the request URL - {why}"))
     })?;
-    Ok(if duration.is_zero() { TIMEOUT } else { duration.min(TIMEOUT) })
+    Ok(if duration.is_zero() { longest } else { duration.min(longest) })
 }
 
 /// What authorization looks at. The name is of one object, or the one that a field selector pins.

@@ -1,6 +1,6 @@
 //! Everything that is served, by group, version and plural name. Requests read it without a lock.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use arc_swap::ArcSwap;
@@ -19,6 +19,8 @@ pub(crate) struct Registry {
     current: ArcSwap<Table>,
     writer: Mutex<()>,
     changed: watch::Sender<u64>,
+    /// Whether all built-in resources are served.
+    whole: bool,
 }
 
 /// One state of the registry.
@@ -35,22 +37,55 @@ pub(crate) struct Table {
     openapi: openapi::Cache,
 }
 
+/// Built-in resources that a server does not serve.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Versions of groups: `apps/v1`, or `v1` of the core group.
+    pub versions: BTreeSet<String>,
+    /// Resources of versions: `batch/v1/cronjobs`.
+    pub resources: BTreeSet<String>,
+}
+
+/// Group, version and plural name of each built-in resource.
+pub fn served() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    builtin::resources().iter().map(|resource| (resource.group, resource.version, resource.plural))
+}
+
+impl LeftOut {
+    fn has(&self, group: &str, version: &str, plural: &str) -> bool {
+        let place = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+        self.versions.contains(&place) || self.resources.contains(&format!("{place}/{plural}"))
+    }
+}
+
 impl Registry {
-    /// A registry of the built-in resources.
-    pub(crate) fn built_in() -> Registry {
-        /// All servers of a process begin with the same.
-        static BUILT_IN: LazyLock<Arc<Table>> = LazyLock::new(|| {
-            let resources = builtin::resources().iter().map(|table| {
+    /// A registry of the built-in resources, but for these.
+    pub(crate) fn built_in(left_out: &LeftOut) -> Registry {
+        fn table(left_out: &LeftOut) -> Arc<Table> {
+            let all = *left_out == LeftOut::default();
+            let is_served =
+                |one: &&builtin::Resource| all || !left_out.has(one.group, one.version, one.plural);
+            let resources = builtin::resources().iter().filter(is_served).map(|table| {
                 let resource = Resource::built_in(table);
                 (path(&resource.group, &resource.version, &resource.plural), Arc::new(resource))
             });
             Arc::new(Table { resources: resources.collect(), ..Table::default() })
-        });
+        }
+        /// Nearly all servers of a process begin with the same.
+        static BUILT_IN: LazyLock<Arc<Table>> = LazyLock::new(|| table(&LeftOut::default()));
+        let whole = *left_out == LeftOut::default();
+        let table = if whole { BUILT_IN.clone() } else { table(left_out) };
         Registry {
-            current: ArcSwap::new(BUILT_IN.clone()),
+            current: ArcSwap::new(table),
+            whole,
             writer: Mutex::new(()),
             changed: watch::Sender::new(0),
         }
+    }
+
+    /// Whether all built-in resources are served.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.whole
     }
 
     /// What is served now.
@@ -113,6 +148,11 @@ impl Table {
     /// One resource, if it is served.
     pub(crate) fn get(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Resource>> {
         self.resources.get(&path(group, version, plural)).cloned()
+    }
+
+    /// Whether anything of a group is served that is built in.
+    pub(crate) fn has_group(&self, group: &str) -> bool {
+        self.iter().any(|resource| resource.group == group && resource.is_built_in())
     }
 
     /// Every resource, ordered by group, version and name.

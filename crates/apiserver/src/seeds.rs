@@ -7,6 +7,7 @@ use bytes::Bytes;
 use pilothouse_store::{Change, ResourceKey};
 use pilothouse_value::{Value, object};
 
+use crate::registry::Table;
 use crate::state::State;
 use crate::{bootstrap, bootstrap_rbac, document, resource};
 
@@ -76,6 +77,15 @@ impl Seed {
             text: text.into(),
             holes: holes.into(),
         }
+    }
+
+    /// Whether this is no API service, or one of a version that is served.
+    pub(crate) fn is_of_what_is_served(&self, table: &Table) -> bool {
+        if self.key != resource::key(bootstrap::API_REGISTRATION, "apiservices") {
+            return true;
+        }
+        let (version, group) = self.name.split_once('.').unwrap_or_default();
+        table.iter().any(|resource| resource.group == group && resource.version == version)
     }
 
     /// Writes the object, unless it is there: what is there stays as it is.

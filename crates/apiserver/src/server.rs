@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -14,6 +15,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::admission::webhook::Configurations;
 use crate::admission::{Chain, PluginError};
 use crate::allocate::Allocations;
+use crate::audit::{AuditLog, AuditPolicy, AuditSink};
+use crate::authenticator::{Anonymous, RequestHeader, TokenWebhook};
 use crate::authorization::{Mode, NamedMode};
 use crate::bootstrap;
 use crate::certs::CertifiedKey;
@@ -27,11 +30,12 @@ use crate::kubelet::Kubelet;
 use crate::listen::{self, ListenError, Listening};
 use crate::pipeline::Origin;
 use crate::rbac::Authorizer;
-use crate::registry::Registry;
+use crate::registry::{LeftOut, Registry};
 use crate::service::LocalService;
 use crate::state::{Authorization, State};
 use crate::tokens::TokenIssuer;
 use crate::tokens::TokenOptions;
+use crate::tuning::Tuning;
 use crate::user::User;
 use crate::webhook::{Credentials, CredentialsError, Hooks, ServiceResolver};
 
@@ -66,7 +70,14 @@ pub struct Builder {
     service_account_tokens: TokenOptions,
     serving: Option<CertifiedKey>,
     client_authorities: Option<String>,
-    anonymous: bool,
+    anonymous: Anonymous,
+    request_header: Option<RequestHeader>,
+    token_webhook: Option<Arc<TokenWebhook>>,
+    bootstrap_tokens: bool,
+    node_ports: RangeInclusive<u16>,
+    audit: Option<(AuditPolicy, Vec<Arc<dyn AuditSink>>)>,
+    left_out: LeftOut,
+    tuning: Tuning,
     in_flight: usize,
     enabled_plugins: Vec<String>,
     disabled_plugins: Vec<String>,
@@ -179,7 +190,67 @@ impl Builder {
     /// Whether a request without credentials is one of `system:anonymous`, and not refused. Default: yes.
     #[must_use]
     pub fn anonymous(mut self, anonymous: bool) -> Builder {
-        self.anonymous = anonymous;
+        self.anonymous = if anonymous { Anonymous::Served } else { Anonymous::Refused };
+        self
+    }
+
+    /// Serves requests without credentials on these paths only, and refuses them on others.
+    #[must_use]
+    pub fn anonymous_on(mut self, paths: impl IntoIterator<Item = impl Into<String>>) -> Builder {
+        self.anonymous = Anonymous::ServedOn(paths.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Believes these proxies when they say who sends a request. Default: none.
+    #[must_use]
+    pub fn request_header(mut self, proxies: RequestHeader) -> Builder {
+        self.request_header = Some(proxies);
+        self
+    }
+
+    /// Asks somebody outside about bearer tokens that the server does not know itself. Default: nobody.
+    #[must_use]
+    pub fn token_webhook(mut self, webhook: TokenWebhook) -> Builder {
+        self.token_webhook = Some(Arc::new(webhook));
+        self
+    }
+
+    /// Whether secrets of the type `bootstrap.kubernetes.io/token` in `kube-system` are tokens. Default: yes.
+    #[must_use]
+    pub fn bootstrap_tokens(mut self, count: bool) -> Builder {
+        self.bootstrap_tokens = count;
+        self
+    }
+
+    /// The ports that Services of the type NodePort get. Default: 30000 to 32767.
+    #[must_use]
+    pub fn node_ports(mut self, ports: RangeInclusive<u16>) -> Builder {
+        self.node_ports = ports;
+        self
+    }
+
+    /// Writes an audit log by this policy, and gives it to these. Default: none is written, which costs nothing.
+    #[must_use]
+    pub fn audit(
+        mut self,
+        policy: AuditPolicy,
+        sinks: impl IntoIterator<Item = Arc<dyn AuditSink>>,
+    ) -> Builder {
+        self.audit = Some((policy, sinks.into_iter().collect()));
+        self
+    }
+
+    /// Does not serve these built-in versions (`apps/v1`) and resources (`batch/v1/cronjobs`). Default: all are served.
+    #[must_use]
+    pub fn leave_out(mut self, what: LeftOut) -> Builder {
+        self.left_out = what;
+        self
+    }
+
+    /// Numbers and switches that are seldom changed.
+    #[must_use]
+    pub fn tuning(mut self, tuning: Tuning) -> Builder {
+        self.tuning = tuning;
         self
     }
 
@@ -242,6 +313,9 @@ impl Builder {
             serving: self.serving,
             client_authorities: self.client_authorities.as_deref(),
             anonymous: self.anonymous,
+            request_header: self.request_header,
+            token_webhook: self.token_webhook,
+            bootstrap_tokens: self.bootstrap_tokens,
         };
         let identity = Identity::new(given, &store, self.clock)?;
         let has_roles = self.authorization.iter().any(|named| matches!(named.mode, Mode::Rbac));
@@ -251,11 +325,13 @@ impl Builder {
             identity,
             impersonations: Memory::default(),
             plugins,
+            tuning: self.tuning,
             in_flight: InFlight::new(self.in_flight),
             address: OnceLock::new(),
             authorizer,
             clock: self.clock,
-            registry: Registry::built_in(),
+            registry: Registry::built_in(&self.left_out),
+            audit: self.audit.map(|(policy, sinks)| AuditLog::new(policy, sinks, self.clock)),
             has_roles,
             service_accounts: AtomicBool::new(self.service_accounts),
             kubelet: RwLock::new(None),
@@ -264,7 +340,11 @@ impl Builder {
             webhooks: Configurations::new(),
             service_resolver: RwLock::new(None),
             definitions: Mutex::new(()),
-            allocations: Mutex::new(Allocations::new(self.service_network.0, self.service_network.1)),
+            allocations: Mutex::new(Allocations::new(
+                self.service_network.0,
+                self.service_network.1,
+                self.node_ports,
+            )),
             shutdown: shutdown.clone(),
         });
         bootstrap::run(&state).map_err(StartError::Bootstrap)?;
@@ -294,7 +374,14 @@ impl Server {
             service_account_tokens: TokenOptions::default(),
             serving: None,
             client_authorities: None,
-            anonymous: true,
+            anonymous: Anonymous::Served,
+            request_header: None,
+            token_webhook: None,
+            bootstrap_tokens: true,
+            node_ports: 30000..=32767,
+            audit: None,
+            left_out: LeftOut::default(),
+            tuning: Tuning::default(),
             in_flight: in_flight::DEFAULT,
             enabled_plugins: Vec::new(),
             disabled_plugins: Vec::new(),
@@ -316,7 +403,8 @@ impl Server {
     /// A service that answers HTTP requests as whom their headers show, as over the network but without a socket: a bearer
     /// token, or nobody.
     pub fn authenticating_service(&self) -> LocalService {
-        LocalService::new(self.state.clone(), Origin::Network { certificates: Arc::new([]), compress: true })
+        let origin = Origin::Network { certificates: Arc::new([]), compress: true, peer: None };
+        LocalService::new(self.state.clone(), origin)
     }
 
     /// The clock that timestamps are read from.

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::admission::Chain;
 use crate::admission::webhook::Configurations;
 use crate::allocate::Allocations;
-use crate::audit::Notes;
+use crate::audit::{AuditLog, Notes};
 use crate::elsewhere::ObjectsElsewhere;
 use crate::identity::Identity;
 use crate::impersonation::Memory;
@@ -23,6 +23,7 @@ use crate::kubelet::Kubelet;
 use crate::rbac::Authorizer;
 use crate::registry::Registry;
 use crate::resource::Resource;
+use crate::tuning::Tuning;
 use crate::user::User;
 use crate::webhook::{Hooks, ServiceResolver};
 
@@ -47,11 +48,15 @@ pub(crate) struct State {
     /// Whether roles and bindings count.
     pub(crate) has_roles: bool,
     pub(crate) authorizer: Authorizer,
+    /// Who asked for what is written there; none if it is not.
+    pub(crate) audit: Option<AuditLog>,
     pub(crate) identity: Identity,
     /// How callers came to act as others lately.
     pub(crate) impersonations: Memory,
     /// The places for requests from the network.
     pub(crate) in_flight: InFlight,
+    /// Numbers and switches.
+    pub(crate) tuning: Tuning,
     /// The admission plugins that run.
     pub(crate) plugins: Chain,
     /// Whether a pod needs its service account to be there.

@@ -44,6 +44,11 @@ pub(crate) async fn create(
             if request.i64_at(&["spec", "expirationSeconds"]).is_none() {
                 request.set(&["spec", "expirationSeconds"], tokens::DEFAULT_SECONDS);
             }
+            let asked = request.i64_at(&["spec", "expirationSeconds"]).unwrap_or_default();
+            if let Some(most) = context.state.tuning.longest_token_seconds.filter(|most| asked > *most) {
+                context.warn(format!("requested expiration of {asked} seconds shortened to {most} seconds"));
+                request.set(&["spec", "expirationSeconds"], most);
+            }
             let gvk = Gvk::new("authentication.k8s.io", "v1", "TokenRequest");
             track(context, target, &gvk, &mut request, options);
             let request = admit(context, target, request, options).await?;
@@ -114,7 +119,7 @@ async fn review(
             reviews::self_subject_rules_review(authorizer, &context.user, &value)?
         }
         ("authentication.k8s.io", "tokenreviews") => {
-            tokens::token_review(&state.identity.authenticator, &value)?
+            tokens::token_review(&state.identity.authenticator, &value).await?
         }
         ("authentication.k8s.io", "selfsubjectreviews") => {
             authenticator::self_subject_review(&context.user, state.clock.now())

@@ -79,6 +79,8 @@ pub struct TokenOptions {
     pub issuers: Vec<String>,
     /// The audiences of this server. Default: its issuers.
     pub audiences: Vec<String>,
+    /// Where verifiers of tokens find the keys. Default: at this server.
+    pub key_set_url: Option<String>,
 }
 
 impl std::fmt::Debug for TokenOptions {
@@ -98,6 +100,7 @@ pub struct Signer {
     /// The first one is written into tokens.
     issuers: Vec<String>,
     audiences: Vec<String>,
+    key_set_url: Option<String>,
 }
 
 impl std::fmt::Debug for Signer {
@@ -173,7 +176,8 @@ impl Signer {
         };
         let issuers = or(&options.issuers, &[ISSUER.to_owned()]);
         let audiences = or(&options.audiences, &issuers);
-        Ok(Self { key, verifying, issuers, audiences })
+        let key_set_url = options.key_set_url.clone();
+        Ok(Self { key, verifying, issuers, audiences, key_set_url })
     }
 
     /// The audiences of the server: tokens that are for one of them are good here.
@@ -208,7 +212,10 @@ impl Signer {
         algorithms.dedup();
         json!({
             "issuer": self.issuer(),
-            "jwks_uri": format!("{server}/openid/v1/jwks"),
+            "jwks_uri": match &self.key_set_url {
+                Some(url) => url.clone(),
+                None => format!("{server}/openid/v1/jwks"),
+            },
             "response_types_supported": ["id_token"],
             "subject_types_supported": ["public"],
             "id_token_signing_alg_values_supported": algorithms,

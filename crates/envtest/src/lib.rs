@@ -3,9 +3,11 @@
 //! and how a server and what it keeps are told apart by `--etcd-servers` and `--etcd-prefix`; it must not know what the API
 //! answers, which is `pilothouse_apiserver`'s.
 
+mod access;
 mod admission;
 mod apiserver;
 pub mod assets;
+mod auditing;
 mod etcd;
 mod etcd_client;
 mod etcd_rpc;
@@ -13,6 +15,7 @@ mod flags;
 mod keeping;
 mod serving;
 mod signals;
+mod switches;
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;

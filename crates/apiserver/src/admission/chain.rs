@@ -79,6 +79,11 @@ const IMAGE_POLICY: &str = "ImagePolicyWebhook";
 const MUTATING_WEBHOOKS: &str = "MutatingAdmissionWebhook";
 const VALIDATING_WEBHOOKS: &str = "ValidatingAdmissionWebhook";
 
+/// The names of all plugins, in the order in which they are asked.
+pub fn plugin_names() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().map(|entry| entry.name)
+}
+
 /// Why plugins cannot be set up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PluginError {

@@ -38,7 +38,7 @@ use crate::state::Target;
 pub(crate) use accounts::await_account;
 pub(crate) use attributes::{Attributes, Operation};
 pub(crate) use chain::Chain;
-pub use chain::PluginError;
+pub use chain::{PluginError, plugin_names};
 pub(crate) use conditions::check_condition;
 
 /// A plugin that is built in. It is stateless: what it needs to know it finds in the attributes' context.

@@ -43,6 +43,11 @@ impl Plugin for NodeRestriction {
             ("coordination.k8s.io", "leases") => of.lease(),
             ("storage.k8s.io", "csinodes") => of.csi_node(),
             ("resource.k8s.io", "resourceslices") => of.slice(),
+            ("certificates.k8s.io", "certificatesigningrequests")
+                if attributes.state().tuning.any_kubelet_certificate =>
+            {
+                Ok(())
+            }
             ("certificates.k8s.io", "certificatesigningrequests") => of.certificate(),
             ("certificates.k8s.io", "podcertificaterequests") => pods::check_certificate(&of),
             _ => Ok(()),
@@ -136,7 +141,7 @@ impl Asked<'_, '_> {
         if pod.str_at(&["spec", "nodeName"]) != Some(self.node) {
             return self.refuse("node requested token bound to a pod scheduled on a different node");
         }
-        self.audience(&pod)
+        if attributes.state().tuning.node_audiences { self.audience(&pod) } else { Ok(()) }
     }
 
     /// A node asks only for tokens that the pod mounts, or that its roles name.

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use pilothouse_value::{Status, Value, json};
 
 use super::{Attributes, Operation, Plugin, push};
+use crate::tuning::Tuning;
 
 /// See the module.
 pub(super) struct TaintNodesByCondition;
@@ -78,25 +79,28 @@ impl Plugin for DefaultTolerationSeconds {
     }
 
     fn admit(&self, attributes: &mut Attributes<'_>) -> Result<(), Status> {
+        let tuning = &attributes.state().tuning;
         if attributes.is("", "pods")
             && let Some(pod) = &mut attributes.object
         {
-            tolerations(pod);
+            tolerations(pod, tuning);
         }
         Ok(())
     }
 }
 
-fn tolerations(pod: &mut Value) {
-    for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
+fn tolerations(pod: &mut Value, tuning: &Tuning) {
+    for (key, seconds) in [
+        ("node.kubernetes.io/not-ready", tuning.not_ready_seconds),
+        ("node.kubernetes.io/unreachable", tuning.unreachable_seconds),
+    ] {
         let tolerated = pod.items_at(&["spec", "tolerations"]).iter().any(|toleration| {
             let own = toleration.str_at(&["key"]).unwrap_or_default();
             let effect = toleration.str_at(&["effect"]).unwrap_or_default();
             (own == key || own.is_empty()) && (effect == "NoExecute" || effect.is_empty())
         });
         if !tolerated {
-            let toleration =
-                json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300});
+            let toleration = json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds});
             push(pod.entry(&["spec"]), "tolerations", toleration);
         }
     }

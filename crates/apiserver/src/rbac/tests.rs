@@ -266,14 +266,14 @@ fn a_role_that_grants_more_than_can_be_checked_is_refused() {
     assert_eq!(check_role(&authorizer, &User::admin(), "roles", &role("Role", "x", "n", rules)), Ok(()));
 }
 
-#[test]
-fn access_reviews_answer_in_their_status() {
+#[tokio::test]
+async fn access_reviews_answer_in_their_status() {
     let (authorizer, _) = authorizer([binding("b", "n", ("ClusterRole", "view"), ("User", "u"))]);
     let user = User::new("u", ["g"]);
     let spec = json!({"resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "n"}});
     let review =
         json!({"kind": "SelfSubjectAccessReview", "metadata": {"creationTimestamp": null}, "spec": spec});
-    let answer = self_subject_access_review(&authorizer, &user, review.clone()).unwrap();
+    let answer = self_subject_access_review(&authorizer, &user, review.clone()).await.unwrap();
     assert_eq!(answer.at(&["status", "allowed"]), Some(&json!(true)));
     assert_eq!(answer.at(&["spec"]), review.at(&["spec"]));
     let reason = answer.str_at(&["status", "reason"]).unwrap();
@@ -281,17 +281,17 @@ fn access_reviews_answer_in_their_status() {
 
     let mut other = review.clone();
     other.set(&["spec", "user"], "v");
-    let answer = subject_access_review(&authorizer, other.clone()).unwrap();
+    let answer = subject_access_review(&authorizer, other.clone()).await.unwrap();
     assert_eq!(answer.get("status"), Some(&json!({"allowed": false})));
 
     other.set(&["metadata", "namespace"], "m");
-    let refused = local_subject_access_review(&authorizer, other).unwrap_err();
+    let refused = local_subject_access_review(&authorizer, other).await.unwrap_err();
     assert!(
         refused.message.contains(
             "spec.resourceAttributes.namespace: Invalid value: \"n\": must match metadata.namespace"
         )
     );
-    let refused = subject_access_review(&authorizer, json!({"spec": {}})).unwrap_err();
+    let refused = subject_access_review(&authorizer, json!({"spec": {}})).await.unwrap_err();
     assert_eq!(refused.code, 422);
     assert!(
         refused

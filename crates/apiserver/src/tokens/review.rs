@@ -149,7 +149,7 @@ fn bind(
 ///
 /// # Errors
 /// 400 without a token.
-pub fn token_review(authenticator: &Authenticator, review: &Value) -> Result<Value, Status> {
+pub async fn token_review(authenticator: &Authenticator, review: &Value) -> Result<Value, Status> {
     let token = review.str_at(&["spec", "token"]).unwrap_or_default();
     if token.is_empty() {
         return Err(Status::bad_request("token is required for TokenReview in authentication"));
@@ -158,7 +158,7 @@ pub fn token_review(authenticator: &Authenticator, review: &Value) -> Result<Val
         review.items_at(&["spec", "audiences"]).iter().filter_map(Value::as_str).collect::<Vec<_>>();
     let audiences = if audiences.is_empty() { authenticator.signer.audiences() } else { audiences };
     let mut answer = review.clone();
-    let status = match authenticator.token(token, &audiences) {
+    let status = match authenticator.token(token, &audiences).await {
         Ok(verified) => {
             let mut user = json!({"username": verified.user.name, "groups": verified.user.groups});
             if !verified.user.uid.is_empty() {

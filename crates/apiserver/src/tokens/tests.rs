@@ -169,43 +169,47 @@ fn authenticator(signer: Signer, objects: Objects) -> Authenticator {
         signer: Arc::new(signer),
         objects: Box::new(objects),
         clock: Clock::starting_at(now()),
-        anonymous: true,
+        anonymous: Default::default(),
+        request_header: None,
+        webhook: None,
     }
 }
 
-#[test]
-fn a_token_review_says_whom_a_token_stands_for() {
+#[tokio::test]
+async fn a_token_review_says_whom_a_token_stands_for() {
     let (signer, objects) = (Signer::generate().unwrap(), objects());
     let answer = request(&signer, &objects, json!({})).unwrap();
     let authenticator = authenticator(signer, objects);
-    let review = |token: &str| token_review(&authenticator, &json!({"spec": {"token": token}})).unwrap();
-    let good = review(token(&answer));
+    let review =
+        async |token: &str| token_review(&authenticator, &json!({"spec": {"token": token}})).await.unwrap();
+    let good = review(token(&answer)).await;
     assert_eq!(good.at(&["status", "authenticated"]), Some(&json!(true)));
     assert_eq!(good.str_at(&["status", "user", "username"]), Some("system:serviceaccount:n:sa"));
-    let ann = review("secret");
+    let ann = review("secret").await;
     assert_eq!(ann.at(&["status", "user", "groups"]), Some(&json!(["dev", "ops", "system:authenticated"])));
-    let bad = review("nonsense");
+    let bad = review("nonsense").await;
     assert_eq!(bad.get("status"), Some(&json!({"user": {}, "error": "invalid bearer token"})));
 }
 
-#[test]
-fn requests_are_authenticated_by_token_and_a_bad_one_is_not_anonymous() {
+#[tokio::test]
+async fn requests_are_authenticated_by_token_and_a_bad_one_is_not_anonymous() {
     let mut authenticator = authenticator(Signer::generate().unwrap(), objects());
-    let user = |authenticator: &Authenticator, authorization: Option<&str>| {
+    let user = async |authenticator: &Authenticator, authorization: Option<&str>| {
         let mut headers = http::HeaderMap::new();
         if let Some(value) = authorization {
             headers.insert(http::header::AUTHORIZATION, value.parse().unwrap());
         }
-        authenticator.authenticate(&headers, None).map(|user| user.name).map_err(|status| status.code)
+        let found = authenticator.authenticate(&headers, None, "/").await;
+        found.map(|user| user.name).map_err(|status| status.code)
     };
-    assert_eq!(user(&authenticator, Some("Bearer secret")), Ok("ann".to_owned()));
-    assert_eq!(user(&authenticator, Some("bearer secret ")), Ok("ann".to_owned()));
-    let nothing = user(&authenticator, Some("Bearer  secret"));
+    assert_eq!(user(&authenticator, Some("Bearer secret")).await, Ok("ann".to_owned()));
+    assert_eq!(user(&authenticator, Some("bearer secret ")).await, Ok("ann".to_owned()));
+    let nothing = user(&authenticator, Some("Bearer  secret")).await;
     assert_eq!(nothing, Ok("system:anonymous".to_owned()), "as upstream splits it");
-    assert_eq!(user(&authenticator, Some("Bearer wrong")), Err(401));
-    assert_eq!(user(&authenticator, None), Ok("system:anonymous".to_owned()));
-    authenticator.anonymous = false;
-    assert_eq!(user(&authenticator, None), Err(401));
+    assert_eq!(user(&authenticator, Some("Bearer wrong")).await, Err(401));
+    assert_eq!(user(&authenticator, None).await, Ok("system:anonymous".to_owned()));
+    authenticator.anonymous = crate::authenticator::Anonymous::Refused;
+    assert_eq!(user(&authenticator, None).await, Err(401));
 }
 
 #[test]

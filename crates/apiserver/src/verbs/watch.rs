@@ -21,8 +21,6 @@ use crate::verbs::read;
 const LAST_BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 /// How often a bookmark says how far a quiet watch has come.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
-/// How long a watch lasts if it sets no bound itself; spread out so that clients do not all come back at once.
-const SHORTEST: Duration = Duration::from_secs(1800);
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,8 +88,10 @@ pub(crate) async fn watch(
     let version = read::parse(options.resource_version.as_deref()).map_err(|_| {
         Status::new(500, "", read::no_version(options.resource_version.as_deref().unwrap_or_default()))
     })?;
-    let jitter = Duration::from_millis(u64::from(uuid::Uuid::new_v4().as_bytes()[0]) * 7000);
-    let deadline = Instant::now() + options.timeout.unwrap_or(SHORTEST + jitter);
+    // Spread out, so that clients do not all come back at once.
+    let shortest = state.tuning.shortest_watch;
+    let jitter = shortest / 256 * u32::from(uuid::Uuid::new_v4().as_bytes()[0]);
+    let deadline = Instant::now() + options.timeout.unwrap_or(shortest + jitter);
     let mut watch = Watch {
         state: state.clone(),
         target: target.clone(),

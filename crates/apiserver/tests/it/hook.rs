@@ -107,6 +107,21 @@ impl Hook {
         json!({"url": format!("https://{}{path}", self.address), "caBundle": self.bundle()})
     }
 
+    /// Writes a kubeconfig that points here, and gives back where it is.
+    pub(crate) fn kubeconfig(&self, folder: &std::path::Path, path: &str) -> String {
+        let config = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "c",
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+            "clusters": [{"name": "c", "cluster": {
+                "server": format!("https://{}{path}", self.address), "certificate-authority-data": self.bundle(),
+            }}],
+            "users": [{"name": "u", "user": {"token": "of-the-server"}}],
+        });
+        let file = folder.join("kubeconfig");
+        std::fs::write(&file, config.to_json()).unwrap();
+        file.to_str().unwrap().to_owned()
+    }
+
     /// All that was asked so far.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()

@@ -5,7 +5,11 @@ mod access;
 #[cfg(test)]
 mod admission;
 #[cfg(test)]
+mod audited;
+#[cfg(test)]
 mod auth;
+#[cfg(test)]
+mod authorities;
 #[cfg(test)]
 mod builtins;
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod etcd;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::time::Duration;
 
 use crate::Tool;
 
@@ -32,6 +33,9 @@ pub(crate) enum FlagError {
     /// The value is none of the flag's kind.
     #[error("invalid argument {value:?} for \"--{flag}\" flag: {why}")]
     Invalid { flag: &'static str, value: String, why: String },
+    /// Flags that do not go together, or a value that only makes no sense beside others.
+    #[error("{0}")]
+    Conflict(String),
     /// Words that belong to no flag.
     #[error("{tool:?} does not take any arguments, got {words:?}")]
     Words { tool: &'static str, words: Vec<String> },
@@ -81,6 +85,16 @@ impl Parsed {
                 Err(FlagError::Invalid { flag, value: value.to_owned(), why })
             }
         }
+    }
+
+    /// A duration as Go writes it, or `None` if the flag was not given or is empty.
+    ///
+    /// # Errors
+    /// If the text is none.
+    pub(crate) fn duration(&self, flag: &'static str) -> Result<Option<Duration>, FlagError> {
+        let Some(value) = self.last(flag).filter(|value| !value.is_empty()) else { return Ok(None) };
+        let parsed = pilothouse_apiserver::parse_duration(value);
+        parsed.map(Some).map_err(|why| FlagError::Invalid { flag, value: value.to_owned(), why })
     }
 
     /// A value of any type that has a text form, or `None` if the flag was not given or is empty.

@@ -31,9 +31,24 @@ fn help_lists_the_flags_that_envtest_looks_for() {
 }
 
 #[test]
+fn every_flag_of_a_real_server_is_known() {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/recorded/flags.txt");
+    let help = run("kube-apiserver", &["--help"]).stdout;
+    for flag in std::fs::read_to_string(file).unwrap().lines() {
+        assert!(lists(&help, flag), "{flag}");
+    }
+}
+
+#[test]
 fn an_unknown_flag_is_told_and_ignored() {
     let plane = Plane::start();
-    let flags = ["--insecure-port=0", "--no-such-flag", "value", "--v=0", "--feature_gates=A=true,B=false"];
+    let flags = [
+        "--insecure-port=0",
+        "--no-such-flag",
+        "value",
+        "--v=0",
+        "--feature_gates=WatchList=true,AllAlpha=false",
+    ];
     let mut api = plane.api(&flags);
     api.tool.end(nix::sys::signal::Signal::SIGTERM);
     let said = &api.tool.said;
@@ -49,6 +64,31 @@ fn a_command_line_that_cannot_be_right_is_refused_with_what_is_wrong() {
         (&["--secure-port=x"], r#"invalid argument "x" for "--secure-port" flag"#),
         (&["--anonymous-auth=perhaps"], r#"invalid argument "perhaps" for "--anonymous-auth" flag"#),
         (&["--authorization-mode=Magic"], r#"authorization-mode "Magic" is not a valid mode"#),
+        (&["--feature-gates=Nothing=true"], "unrecognized feature gate: Nothing"),
+        (&["--feature-gates=WatchList"], "missing bool value for WatchList"),
+        (
+            &["--feature-gates=NodeDeclaredFeatures=false"],
+            "cannot set feature gate NodeDeclaredFeatures to false, feature is locked to true",
+        ),
+        (&["--authorization-mode=ABAC"], "authorization-mode ABAC's authorization policy file not passed"),
+        (
+            &["--authorization-mode=RBAC,RBAC"],
+            r#"authorization-mode ["RBAC" "RBAC"] has mode specified more than once"#,
+        ),
+        (
+            &["--authorization-mode=RBAC", "--authorization-policy-file=/x"],
+            "cannot specify --authorization-policy-file without mode ABAC",
+        ),
+        (&["--runtime-config=foo/v1=true"], "unknown api groups foo/v1"),
+        (&["--runtime-config=apps/v9=true"], "group version apps/v9 that has not been registered"),
+        (&["--runtime-config=api/all=false"], "invalid runtime-config with only api/all=false"),
+        (
+            &["--service-node-port-range=30000-20000"],
+            r#"invalid argument "30000-20000" for "--service-node-port-range" flag: end port cannot be less than start port"#,
+        ),
+        (&["--max-requests-inflight=-1"], "--max-requests-inflight can not be negative value"),
+        (&["--audit-log-format=x"], r#"invalid audit log format x, allowed formats are "legacy,json""#),
+        (&["--enable-admission-plugins=Foo"], r#"enable-admission-plugins plugin "Foo" is unknown"#),
         (&["--client-ca-file=/no/such/file"], "reading /no/such/file (--client-ca-file)"),
         (&["--cert-dir=", "word"], r#""kube-apiserver" does not take any arguments, got ["word"]"#),
     ] {

@@ -1,0 +1,107 @@
+//! Where the audit log is written to: a file, standard output, or a server that is sent batches.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use pilothouse_value::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::webhook::Remote;
+
+/// Takes the events of an audit log.
+pub trait AuditSink: Send + Sync {
+    /// Takes an event, a document of the kind `Event` of `audit.k8s.io/v1`. It must not wait for long.
+    fn take(&self, event: Value);
+}
+
+/// Writes each event as JSON on a line of its own.
+pub struct AuditLines(Mutex<Box<dyn Write + Send>>);
+
+impl std::fmt::Debug for AuditLines {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AuditLines").finish_non_exhaustive()
+    }
+}
+
+impl AuditLines {
+    /// Appends to a file, which is made if it is not there; `-` is standard output.
+    ///
+    /// # Errors
+    /// If the file cannot be opened.
+    pub fn open(path: &str) -> std::io::Result<AuditLines> {
+        if path == "-" {
+            return Ok(AuditLines::to(std::io::stdout()));
+        }
+        if let Some(folder) = Path::new(path).parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        Ok(AuditLines::to(std::fs::OpenOptions::new().create(true).append(true).open(path)?))
+    }
+
+    /// Writes here.
+    pub fn to(out: impl Write + Send + 'static) -> AuditLines {
+        AuditLines(Mutex::new(Box::new(out)))
+    }
+}
+
+impl AuditSink for AuditLines {
+    fn take(&self, event: Value) {
+        let mut line = Vec::new();
+        event.write_json(&mut line);
+        line.push(b'\n');
+        if let Err(error) = self.0.lock().write_all(&line) {
+            tracing::warn!(%error, "writing the audit log");
+        }
+    }
+}
+
+/// Events that wait to be sent.
+const WAITING: usize = 10_000;
+/// Events that are sent at once.
+const BATCH: usize = 400;
+
+/// Sends events to the server of a kubeconfig, in batches.
+#[derive(Debug)]
+pub struct AuditWebhook(mpsc::Sender<Value>);
+
+impl AuditWebhook {
+    /// Sends a batch when it is full, or when its first event has waited for so long. It must be called inside a tokio
+    /// runtime, in which the batches are sent.
+    ///
+    /// # Errors
+    /// If the kubeconfig cannot be used.
+    pub fn start(kubeconfig: &str, longest_wait: Duration) -> Result<AuditWebhook, String> {
+        let remote = Remote::of_file(kubeconfig)?;
+        let (sender, receiver) = mpsc::channel(WAITING);
+        tokio::spawn(send(remote, receiver, longest_wait));
+        Ok(AuditWebhook(sender))
+    }
+}
+
+impl AuditSink for AuditWebhook {
+    fn take(&self, event: Value) {
+        if self.0.try_send(event).is_err() {
+            tracing::warn!("an event is not in the audit log: too many wait to be sent");
+        }
+    }
+}
+
+async fn send(remote: Remote, mut events: mpsc::Receiver<Value>, longest_wait: Duration) {
+    while let Some(first) = events.recv().await {
+        let mut batch = vec![first];
+        let deadline = tokio::time::Instant::now() + longest_wait;
+        while batch.len() < BATCH {
+            match tokio::time::timeout_at(deadline, events.recv()).await {
+                Ok(Some(event)) => batch.push(event),
+                Ok(None) | Err(_) => break,
+            }
+        }
+        let mut list = json!({"kind": "EventList", "apiVersion": "audit.k8s.io/v1", "metadata": {}});
+        list.set(&["items"], batch);
+        if let Err(error) = remote.post(list.to_json().into()).await {
+            tracing::warn!(error, "sending the audit log");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! `--audit-*`: what is written of requests, and where.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pilothouse_apiserver::{AuditLines, AuditPolicy, AuditSink, AuditWebhook, Builder};
+
+use crate::flags::{FlagError, Parsed};
+use crate::{Error, serving};
+
+const POLICY: &str = "audit-policy-file";
+const LOG: &str = "audit-log-path";
+const FORMAT: &str = "audit-log-format";
+const WEBHOOK: &str = "audit-webhook-config-file";
+
+/// Tells a builder what the flags of the audit log say. Without a policy, or without a place, nothing is written, as
+/// upstream has it. It must be called inside the runtime.
+///
+/// # Errors
+/// If the policy makes no sense, or a place cannot be written to.
+pub(crate) fn configure(builder: Builder, flags: &Parsed) -> Result<Builder, Error> {
+    let given = |flag: &str| flags.last(flag).filter(|text| !text.is_empty());
+    match given(FORMAT).unwrap_or("json") {
+        "json" => {}
+        "legacy" if given(LOG).is_none() => {}
+        "legacy" => {
+            let why = "lines of the format legacy are not written; hint: json".to_owned();
+            return Err(FlagError::Invalid { flag: FORMAT, value: "legacy".to_owned(), why }.into());
+        }
+        other => {
+            return Err(FlagError::Conflict(format!(
+                "invalid audit log format {other}, allowed formats are \"legacy,json\""
+            ))
+            .into());
+        }
+    }
+    let mut sinks: Vec<Arc<dyn AuditSink>> = Vec::new();
+    if let Some(path) = given(LOG) {
+        let lines = AuditLines::open(path).map_err(|error| Error::File {
+            flag: LOG,
+            path: path.into(),
+            why: error.to_string(),
+        })?;
+        sinks.push(Arc::new(lines));
+    }
+    if let Some(path) = given(WEBHOOK) {
+        let wait = flags.duration("audit-webhook-batch-max-wait")?.unwrap_or(Duration::from_secs(30));
+        let webhook = AuditWebhook::start(path, wait).map_err(|why| Error::File {
+            flag: WEBHOOK,
+            path: path.into(),
+            why,
+        })?;
+        sinks.push(Arc::new(webhook));
+    }
+    let Some(path) = given(POLICY) else { return Ok(builder) };
+    let text = serving::read(POLICY, path.as_ref())?;
+    let policy = AuditPolicy::read(&text).map_err(|error| Error::File {
+        flag: POLICY,
+        path: path.into(),
+        why: error.to_string(),
+    })?;
+    Ok(if sinks.is_empty() { builder } else { builder.audit(policy, sinks) })
+}
