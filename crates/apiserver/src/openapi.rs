@@ -139,12 +139,19 @@ fn serve_v2(table: &Table, method: &Method, headers: &HeaderMap) -> Response<Bod
         Some(form) => {
             let kept = swagger(table);
             let mut response = bare(200);
-            let is_known = describe(&mut response, headers, form, V2, &kept.hash, kept.since);
-            if !is_known && compress::wanted(headers) && *method != Method::HEAD {
-                *response.body_mut() = Body::full(compressed(&kept, form));
-                response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-            } else if !is_known {
-                *response.body_mut() = Body::full(Bytes::from_owner(Held(kept, form)));
+            describe(&mut response, &kept.hash, form, V2);
+            if is_known(headers, &kept.hash, kept.since) {
+                unchanged(&mut response);
+            } else {
+                modified(&mut response, kept.since);
+                let is_small = compress::wanted(headers) && *method != Method::HEAD;
+                *response.body_mut() = if is_small {
+                    let gzip = HeaderValue::from_static("gzip");
+                    response.headers_mut().insert(header::CONTENT_ENCODING, gzip);
+                    Body::full(compressed(&kept, form))
+                } else {
+                    Body::full(Bytes::from_owner(Held(kept, form)))
+                };
             }
             response
         }
@@ -178,8 +185,7 @@ fn index(table: &Table, headers: &HeaderMap) -> Response<Body> {
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     modified(&mut response, SystemTime::now());
     if if_none_match(headers).any(|tag| tag == "*") {
-        response.headers_mut().remove(header::CONTENT_TYPE);
-        *response.status_mut() = http::StatusCode::NOT_MODIFIED;
+        unchanged(&mut response);
         return response;
     }
     *response.body_mut() = Body::full(index);
@@ -209,11 +215,9 @@ fn serve_v3(
     let mut response = bare(if form.is_some() { 200 } else { 406 });
     response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
     let Some(form) = form else { return response };
+    describe(&mut response, hash, form, V3);
     let asked = query.filled("hash");
     if asked.is_some_and(|asked| asked != hash) {
-        let is_known = describe(&mut response, &HeaderMap::new(), form, V3, hash, SystemTime::UNIX_EPOCH);
-        debug_assert!(!is_known, "nothing was asked");
-        response.headers_mut().remove(header::LAST_MODIFIED);
         *response.status_mut() = http::StatusCode::MOVED_PERMANENTLY;
         if let Ok(location) = HeaderValue::from_str(&format!("/openapi/v3/{path}?hash={hash}")) {
             response.headers_mut().insert(header::LOCATION, location);
@@ -221,7 +225,6 @@ fn serve_v3(
         return response;
     }
     let since = kept.as_ref().map_or_else(started, |kept| kept.since);
-    let is_known = describe(&mut response, headers, form, V3, hash, since);
     if asked.is_some() {
         let headers = response.headers_mut();
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
@@ -230,7 +233,10 @@ fn serve_v3(
             headers.insert(header::EXPIRES, expires);
         }
     }
-    if !is_known {
+    if is_known(headers, hash, since) {
+        unchanged(&mut response);
+    } else {
+        modified(&mut response, since);
         *response.body_mut() = match kept {
             Some(kept) => {
                 kept.document.get_or_init(|| custom_document(table, path));
@@ -264,35 +270,32 @@ fn modified(response: &mut Response<Body>, since: SystemTime) {
     }
 }
 
-/// Writes the headers of a document. If the client has it already, the answer becomes one that says so.
-fn describe(
-    response: &mut Response<Body>,
-    asked: &HeaderMap,
-    form: Form,
-    version: Version,
-    hash: &str,
-    since: SystemTime,
-) -> bool {
-    let tag = format!("\"{hash}\"");
-    let text = |name| asked.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
-    let is_known = if asked.contains_key(header::IF_NONE_MATCH) {
-        if_none_match(asked).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
-    } else {
-        let known = text(header::IF_MODIFIED_SINCE).and_then(|date| httpdate::parse_http_date(date).ok());
-        // Headers tell whole seconds.
-        known.is_some_and(|known| since < known + Duration::from_secs(1))
-    };
-    if let Ok(tag) = HeaderValue::from_str(&tag) {
-        response.headers_mut().insert(header::ETAG, tag);
-    }
-    if is_known {
-        *response.status_mut() = http::StatusCode::NOT_MODIFIED;
-        return true;
-    }
+/// Writes the type of a document, and by which hash it is known.
+fn describe(response: &mut Response<Body>, hash: &str, form: Form, version: Version) {
     let kind = if form == Form::Json { JSON } else { version.protobuf };
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    modified(response, since);
-    false
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    if let Ok(tag) = HeaderValue::from_str(&format!("\"{hash}\"")) {
+        headers.insert(header::ETAG, tag);
+    }
+}
+
+/// Makes an answer say that the client has the document already.
+fn unchanged(response: &mut Response<Body>) {
+    *response.status_mut() = http::StatusCode::NOT_MODIFIED;
+    response.headers_mut().remove(header::CONTENT_TYPE);
+}
+
+/// Whether the client has a document of this hash, or one that is not older.
+fn is_known(asked: &HeaderMap, hash: &str, since: SystemTime) -> bool {
+    if asked.contains_key(header::IF_NONE_MATCH) {
+        let is_this = |tag: &str| tag.trim_matches('"') == hash;
+        return if_none_match(asked).any(|one| one == "*" || is_this(one.strip_prefix("W/").unwrap_or(one)));
+    }
+    let text = asked.get(header::IF_MODIFIED_SINCE).and_then(|value| value.to_str().ok());
+    let known = text.and_then(|date| httpdate::parse_http_date(date).ok());
+    // Headers tell whole seconds.
+    known.is_some_and(|known| since < known + Duration::from_secs(1))
 }
 
 fn if_none_match(headers: &HeaderMap) -> impl Iterator<Item = &str> {
