@@ -13,6 +13,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 VERSIONS = re.compile(r"""((?:resource version|resourceVersion|current)[a-z ]*: ?|does not match the ResourceVersion in record \(|revision=|"resourceVersion":")\d+(?: \(\d+\))?""")
 RUN = re.compile(r"(.)\1{999,}")
+PORT = re.compile(r"127\.0\.0\.1:\d{5}")
 REPEAT = re.compile(r"\$\{(.)\*(\d+)\}")
 DUMP = re.compile(r'Invalid value: "\{\\".*\}": ', re.S)
 AGE = re.compile(r"^\d+(ms|s|m\d*s?)$")
@@ -23,6 +24,8 @@ class Topic:
         self.server, self.corpus, self.steps = server, corpus, []
         self.saved = {}
         self.names = {"uid": {}, "rv": {}}
+        self.hooks, self.places = None, {}
+        self.about = None  # the report that the steps are for
 
     # --- asking
 
@@ -56,6 +59,8 @@ class Topic:
         ${x*9} is xxxxxxxxx.
         keep: the members of the answer that are written down (default: all). save: {x: "path.in.answer"}."""
         step = {"do": f"{method} {path}"}
+        if self.about:
+            step["about"] = self.about
         sent = dict(headers or {})
         if type:
             sent["Content-Type"] = type
@@ -123,6 +128,35 @@ class Topic:
         self.steps.append(step)
         return raw
 
+    def serve_hooks(self, hooks):
+        """From here on `${good}` and the other names of hook.SERVERS stand for addresses, and `${bundle}` for whom they are trusted by."""
+        self.hooks = hooks
+        for name, port in hooks.names.items():
+            self.saved[name] = f"127.0.0.1:{port}"
+            self.places[f"127.0.0.1:{port}"] = f"HOOK-{name}"
+        self.saved["bundle"] = hooks.bundle
+        self.places[hooks.bundle] = "BUNDLE"
+
+    def serve(self, **table):
+        """Says what the webhooks answer at these paths (without the first `/`), beside what was said before."""
+        table = {f"/{path}": answer for path, answer in table.items()}
+        with self.hooks.lock:
+            self.hooks.table.update(table)
+        self.steps.append({"serve": table})
+
+    def forget(self):
+        """What the webhooks were asked so far is not written down."""
+        with self.hooks.lock:
+            self.hooks.asked = []
+        self.steps.append({"forget": True})
+
+    def asked(self):
+        """Writes down what the webhooks were asked since the last time."""
+        with self.hooks.lock:
+            asked, self.hooks.asked = self.hooks.asked, []
+        # those of one request may come at once
+        self.steps.append({"asked": sorted((self.normal(a) for a in asked), key=lambda a: a["do"])})
+
     def with_groups(self, method, path, data, wire, groups):
         import requests
         # requests cannot repeat a header; one call with urllib3 can
@@ -176,6 +210,9 @@ class Topic:
         return known.setdefault(value, f"{kind}-{len(known) + 1}")
 
     def text(self, text):
+        for place, name in self.places.items():
+            text = text.replace(place, name)
+        text = PORT.sub("127.0.0.1:PORT", text)
         text = RUN.sub(lambda m: "${%s*%d}" % (m.group(1), len(m.group(0))), text)
         text = UUID.sub(lambda m: self.symbol("uid", m.group(0)), text)
         text = TIME.sub(lambda m: "TIME" if near_now(m.group(0)) else m.group(0), text)

@@ -27,7 +27,9 @@ def run(t):
                     parts = [p for p in re.split(r"(?m)^---.*\n", f.read()) if p.strip()]
                 files[name] = [(p, d) for p in parts if isinstance(d := yaml.load(p, Loader=yaml.BaseLoader), dict) and d.get("kind") and d.get("metadata")]
         if any(files.values()):
+            t.about = folder
             pain(t, files)
+    t.about = None
 
 
 def pain(t, files):

@@ -108,7 +108,7 @@ pub(crate) fn go_name(value: &Value) -> &'static str {
 }
 
 /// What Go says of a document whose kind or version cannot be read.
-fn wrong_type_meta(value: &Value) -> Option<String> {
+pub(crate) fn wrong_type_meta(value: &Value) -> Option<String> {
     if value.as_object().is_none() {
         return Some(format!(
             "json: cannot unmarshal {} into Go value of type struct {{ APIVersion string \
@@ -124,6 +124,27 @@ fn wrong_type_meta(value: &Value) -> Option<String> {
 
 fn json_parse_error(why: &str) -> String {
     format!("couldn't get version/kind; json parse error: {why}")
+}
+
+/// Reads an answer as Kubernetes' clients do: what begins with `{` is JSON, and everything else YAML.
+///
+/// # Errors
+/// The client's text for what is no document of a kind.
+pub(crate) fn read_answer(bytes: &[u8]) -> Result<Value, String> {
+    let is_json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+    let value = if is_json {
+        let syntax = || parse::json_syntax_error(bytes);
+        parse::json(bytes)
+            .map_err(|error| json_parse_error(&syntax().unwrap_or_else(|| error.to_string())))?
+            .value
+    } else {
+        let text = std::str::from_utf8(bytes).map_err(|_| "yaml: invalid leading UTF-8 octet".to_owned())?;
+        parse::yaml(text).map_err(|error| error.to_string())?.value
+    };
+    match wrong_type_meta(&value) {
+        Some(why) if !value.is_null() => Err(json_parse_error(&why)),
+        _ => Ok(value),
+    }
 }
 
 /// Decodes a body.
@@ -468,17 +489,7 @@ fn summary(bytes: &[u8]) -> String {
 /// Metadata is the same for all kinds, whatever a definition says of it.
 fn read_metadata(gvk: &Gvk, value: &mut Value) -> Result<(), Status> {
     let Some(metadata) = value.take(&["metadata"]) else { return Ok(()) };
-    // Any built-in kind reads metadata; this one has nothing that it must have.
-    let any = Gvk::new("", "v1", "ConfigMap");
-    let mut holder = Value::object();
-    holder.set(&["metadata"], metadata);
-    builtin::decode(&any, &mut holder).map_err(|error| {
-        let text = error.to_string();
-        let why = text.split_once(": ").map_or(text.as_str(), |(_, why)| why);
-        // Upstream reads metadata by itself, so its messages do not begin at the object.
-        let why = why
-            .replace("ObjectMeta.metadata.", "ObjectMeta.")
-            .replace("Go struct field ConfigMap.metadata of type", "Go value of type");
+    let metadata = pilothouse_schema::read_metadata(metadata).map_err(|why| {
         Status::bad_request(format!(
             "{} in version {} cannot be handled as a {}: {why}",
             gvk.kind,
@@ -486,7 +497,7 @@ fn read_metadata(gvk: &Gvk, value: &mut Value) -> Result<(), Status> {
             gvk.kind
         ))
     })?;
-    if let Some(metadata) = holder.take(&["metadata"]) {
+    if !metadata.is_null() {
         value.set(&["metadata"], metadata);
     }
     Ok(())

@@ -209,11 +209,11 @@ fn type_meta(resource: &Resource, value: &Value) -> Vec<field::Error> {
     expected.into_iter().filter_map(wrong).collect()
 }
 
-/// 422 for an object that breaks rules. A custom resource is named by the kind that it says it is of.
+/// 422 for an object that breaks rules. A custom resource is named by the kind that it says it is of, and what several have
+/// found is told several times.
 pub(crate) fn invalid(target: &Target, value: &Value, errors: &[field::Error]) -> Status {
     let given = Gvk::of(value).unwrap_or_default();
-    let resource = &target.resource;
-    if resource.is_built_in() || (given.kind == resource.kind && given.group == resource.group) {
+    if target.resource.is_built_in() {
         return target.invalid(errors);
     }
     Status::invalid(&given.group, &given.kind, &target.name, errors)

@@ -20,7 +20,7 @@ pub mod table;
 mod validate;
 
 pub use default::{default, drop_nulls, fill_defaults};
-pub use object_meta::check_embedded;
+pub use object_meta::{check_embedded, read as read_metadata};
 pub use prune::prune;
 pub use validate::{validate, validate_status};
 

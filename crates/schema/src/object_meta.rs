@@ -4,8 +4,9 @@
 use std::sync::LazyLock;
 
 use pilothouse_value::field::{self, Path};
-use pilothouse_value::{GroupVersion, Map, Value, names};
+use pilothouse_value::{GroupVersion, Gvk, Map, Value, names};
 
+use crate::builtin;
 use crate::node::{Additional, Child, Properties, Schema, Type};
 
 /// Most bytes that the annotations of an object may have in all.
@@ -71,6 +72,9 @@ fn object<const N: usize>(fields: [(&'static str, Schema); N]) -> Schema {
 /// Removes from metadata what Go's `ObjectMeta` does not have, recording the paths, and what it would not write back:
 /// nulls, empty strings, lists and maps, zeros.
 pub(crate) fn normalise(metadata: &mut Value, path: &str, removed: &mut Vec<String>) {
+    if metadata.is_null() {
+        *metadata = Value::object();
+    }
     remove_unknown(&OBJECT_META, metadata, path, removed);
     if let Value::Object(fields) = metadata {
         fields.retain(|key, value| !is_empty(key, value));
@@ -171,14 +175,8 @@ fn readable(schema: &Schema, value: &Value, path: &Path) -> Result<(), field::Er
                     }
                 }
                 if let Some(metadata) = fields.get("metadata")
-                    && let Some((name, expected, found)) = mismatch(&OBJECT_META, metadata, "")
+                    && let Err(detail) = read(metadata.clone())
                 {
-                    let place = if name.is_empty() {
-                        "value".to_owned()
-                    } else {
-                        format!("struct field ObjectMeta{name}")
-                    };
-                    let detail = format!("json: cannot unmarshal {found} into Go {place} of type {expected}");
                     return Err(field::Error::invalid(&path.child("metadata"), metadata.clone(), detail));
                 }
             }
@@ -200,44 +198,23 @@ fn readable(schema: &Schema, value: &Value, path: &Path) -> Result<(), field::Er
     }
 }
 
-/// The first value of a wrong type, with the names of Go's decoder: (field, wanted type, found kind).
-fn mismatch(schema: &Schema, value: &Value, name: &str) -> Option<(String, &'static str, &'static str)> {
-    let wrong = |expected| Some((name.to_owned(), expected, go_kind(value)));
-    match (schema.kind(), value) {
-        (_, Value::Null) | (None, _) => None,
-        (Some(Type::Object), Value::Object(fields)) => {
-            fields.iter().find_map(|(key, value)| match schema.property(key) {
-                Some(child) => mismatch(child, value, &format!("{name}.{key}")),
-                // Go names the map, not the key.
-                None => mismatch(schema.additional().and_then(Additional::schema)?, value, name),
-            })
-        }
-        (Some(Type::Object), _) if schema.additional().is_some() => wrong("map[string]string"),
-        (Some(Type::Object), _) => wrong("v1.ObjectMeta"),
-        (Some(Type::Array), Value::Array(items)) => {
-            let child = schema.items()?;
-            items.iter().find_map(|item| mismatch(child, item, name))
-        }
-        (Some(Type::Array), _) => wrong("[]string"),
-        (Some(Type::String), Value::String(_))
-        | (Some(Type::Boolean), Value::Bool(_))
-        | (Some(Type::Integer), Value::Int(_))
-        | (Some(Type::Number), Value::Int(_) | Value::Float(_)) => None,
-        (Some(Type::String), _) => wrong("string"),
-        (Some(Type::Boolean), _) => wrong("bool"),
-        (Some(Type::Integer | Type::Number), _) => wrong("int64"),
-    }
-}
-
-fn go_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Int(_) | Value::Float(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
+/// Reads metadata as Go's decoder does, whatever it is the metadata of.
+///
+/// # Errors
+/// The decoder's text for the first value that cannot be read.
+pub fn read(metadata: Value) -> Result<Value, String> {
+    // Any built-in kind reads metadata; this one has nothing that it must have.
+    let any = Gvk::new("", "v1", "ConfigMap");
+    let mut holder = Value::object();
+    holder.set(&["metadata"], metadata);
+    builtin::decode(&any, &mut holder).map_err(|error| {
+        let text = error.to_string();
+        let why = text.split_once(": ").map_or(text.as_str(), |(_, why)| why);
+        // Upstream reads metadata by itself, so its messages do not begin at the object.
+        why.replace("ObjectMeta.metadata.", "ObjectMeta.")
+            .replace("Go struct field ConfigMap.metadata of type", "Go value of type")
+    })?;
+    Ok(holder.take(&["metadata"]).unwrap_or_default())
 }
 
 /// Finds what is wrong with the type and metadata of one object.

@@ -17,16 +17,13 @@ use crate::verbs::{self, delete};
 
 /// How long objects may take to go before the definition says that it waits.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long to wait for a change after deletions were refused, as upstream's queue does: the first time, and at most. It
-/// doubles each time.
+/// How long to wait for a change after objects could not be deleted, as upstream's queue does: the first time, and at most.
+/// It doubles each time.
 const RETRY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(1000));
 
 /// How long a definition that somebody else holds is seen terminating, at least: upstream's controller hears of the
 /// deletion late and takes some writes, and its own tests look for the condition after the deletion has been answered.
 const MOMENT: Duration = Duration::from_millis(100);
-
-/// How the keys of webhook configurations and admission policies begin.
-const DECIDING: &str = "admissionregistration.k8s.io/";
 
 /// A condition `Terminating`: status, reason and message.
 struct Terminating(&'static str, &'static str, String);
@@ -69,15 +66,12 @@ async fn clean(state: &Arc<State>, name: &str) {
     }
 }
 
-/// Resolves when another attempt may do better than the last: something happened to the objects, to the definition, or to
-/// those who decide whether objects may be deleted.
+/// Resolves when another attempt may do better than the last: something happened to the objects or to the definition.
 async fn changed(state: &State, name: &str, since: u64) {
     let objects = state.registry.table().any_of(name).map(|resource| resource.key.clone());
     let definitions = lifecycle::definitions_key();
     let matters = |event: &Event| {
-        Some(&event.resource) == objects.as_ref()
-            || event.resource.as_str().starts_with(DECIDING)
-            || (event.resource == definitions && *event.name == *name)
+        Some(&event.resource) == objects.as_ref() || (event.resource == definitions && *event.name == *name)
     };
     let Ok(mut watcher) = state.store.watch_all(since) else { return };
     // One that has fallen behind has missed a lot: that is a reason to look, too.
@@ -115,7 +109,8 @@ async fn gone(state: &State, resource: &Resource, revision: u64) {
     while there() && watcher.next().await.is_ok() {}
 }
 
-/// Deletes the objects namespace by namespace. As upstream, the first refusal in a namespace ends the work there.
+/// Deletes the objects namespace by namespace, without asking admission. As upstream, the first that cannot be deleted ends
+/// the work in its namespace.
 async fn delete_all(state: &Arc<State>, resource: &Arc<Resource>) -> Result<(), String> {
     let context = Context::new(state.clone(), User::new("system:apiserver", [MASTERS]), None);
     let mut failures: Vec<String> = Vec::new();
@@ -130,7 +125,7 @@ async fn delete_all(state: &Arc<State>, resource: &Arc<Resource>) -> Result<(), 
             name: entry.name.to_string(),
             subresource: None,
         };
-        match delete::delete(&context, &target, &DeleteOptions::default()).await {
+        match delete::delete_unasked(&context, &target, &DeleteOptions::default()).await {
             Err(status) if !status.is_not_found() => {
                 refused_in = Some(target.namespace);
                 if !failures.contains(&status.message) {

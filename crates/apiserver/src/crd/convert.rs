@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use pilothouse_schema as schema;
 use pilothouse_store::Object;
-use pilothouse_value::{Gvk, Status, Value, object, parse};
+use pilothouse_value::{Gvk, Status, Value, object};
 
 use crate::crd::definition::{Definition, Version};
 use crate::crd::review::{self, Place};
+use crate::intake;
 use crate::state::State;
 
 /// How long a webhook may take for one question.
@@ -153,14 +154,5 @@ async fn call(state: &Arc<State>, definition: &Value, question: &Value) -> Resul
     let hook = state.hooks.get(&config).map_err(|error| error.to_string())?;
     let body = question.to_json().into();
     let answer = hook.call(state, body, PATIENCE, Duration::ZERO).await.map_err(|error| error.to_string())?;
-    let unreadable = |why: &str| format!("couldn't get version/kind; json parse error: {why}");
-    match parse::json(&answer) {
-        Ok(parsed) if parsed.value.as_object().is_some() => Ok(parsed.value),
-        Err(error) if error.to_string().contains("EOF") => Err(unreadable("unexpected end of JSON input")),
-        // What is no JSON is read as YAML upstream, in which a text is a text.
-        _ => Err(unreadable(
-            "json: cannot unmarshal string into Go value of type struct { APIVersion string \
-             \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }",
-        )),
-    }
+    intake::read_answer(&answer)
 }

@@ -63,6 +63,7 @@ pub(crate) async fn create_object(
     let mut attributes = Attributes::create(context, target, value, options);
     admission::mutate(&mut attributes).await?;
     let mut value = attributes.take_object();
+    set_namespace(target, &mut value)?;
     metadata::dedup_owners(context, &mut value, true);
     strategy::take_status(resource, &mut value);
     authz::may_grant(context, resource, &value, None)?;

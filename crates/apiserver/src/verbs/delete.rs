@@ -69,7 +69,10 @@ async fn delete_as(
 ) -> Result<Deleted, Status> {
     for _ in 0..verbs::ATTEMPTS {
         let stored = verbs::stored(&context.state, target)?;
-        let current = present::present(&context.state, &target.resource, &stored).await?.value();
+        let current = present::present(&context.state, &target.resource, &stored)
+            .await
+            .map_err(|status| present::unreadable(target, &stored, &status))?
+            .value();
         check_preconditions(target, options, &current)?;
         let mut attributes = Attributes::delete(context, target, current, options);
         name.clone_into(&mut attributes.name);
@@ -131,6 +134,10 @@ async fn try_delete(
              set propagationPolicy=Orphan to suppress this warning",
         );
         propagation = Some(Propagation::Orphan);
+    }
+    if resource.is(crd::GROUP, crd::PLURAL) && !marked {
+        // A definition is marked by code of its own upstream, which looks at no options.
+        propagation = None;
     }
     let finalizers_changed = set_propagation(&mut new, propagation);
     let grace = grace(target, options, &current);

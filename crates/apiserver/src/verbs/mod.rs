@@ -2,6 +2,7 @@
 
 pub(crate) mod create;
 pub(crate) mod delete;
+mod limits;
 pub(crate) mod list;
 pub(crate) mod patch;
 pub(crate) mod read;
@@ -45,6 +46,7 @@ pub(crate) async fn put(
     mut value: Value,
 ) -> Result<Outcome, Status> {
     present::to_storage(state, &target.resource, &mut value).await?;
+    limits::check(target, &value)?;
     let _definitions = crd::lifecycle::lock(state, &target.resource);
     let mut build = |revision: u64| {
         value.set(&["metadata", "resourceVersion"], revision.to_string());

@@ -245,6 +245,24 @@ pub(crate) fn seen(resource: &Resource, parent: &Value) -> Value {
     of_replicas(resource, parent, replicas(resource, parent).unwrap_or_default())
 }
 
+/// Who owns the number of replicas since just now is told with the time, which the object itself does not keep.
+pub(crate) fn date_entries(scale: &mut Value, now: &str) {
+    let entries = scale.at_mut(&MANAGED_FIELDS).and_then(Value::as_array_mut);
+    for entry in entries.into_iter().flatten().filter(|entry| entry.get("time").is_none()) {
+        entry.set(&["time"], now);
+    }
+}
+
+/// As [`seen`], with who owns the number of replicas: what the first half of admission is shown.
+pub(crate) fn admitted(resource: &Resource, parent: &Value) -> Value {
+    let mut scale = seen(resource, parent);
+    let places = |version: &str| replicas_in(resource, version);
+    // Entries that cannot be read have been told of before it comes to this.
+    let entries = managed::scale_to_subresource(parent.at(&MANAGED_FIELDS), places).unwrap_or_default();
+    set_entries(&mut scale, entries);
+    scale
+}
+
 fn replicas(resource: &Resource, parent: &Value) -> Option<i64> {
     at(parent, &spec_path(resource)).and_then(Value::as_i64)
 }

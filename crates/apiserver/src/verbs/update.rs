@@ -37,6 +37,10 @@ pub(crate) async fn update(
     let resource = &target.resource;
     let mut body = intake::read(context, resource, incoming, options.field_validation)?;
     check_name(target, &mut body)?;
+    // A version of zero is as good as none.
+    if object::resource_version(&body) == "0" {
+        body.set(&["metadata", "resourceVersion"], "");
+    }
     let version = object::resource_version(&body).to_owned();
     metadata::dedup_owners(context, &mut body, false);
     if !version.is_empty() && version.parse::<u64>().is_err() {
@@ -101,6 +105,11 @@ pub(crate) fn same_name(target: &Target, value: &Value) -> Result<(), Status> {
 /// The name and the namespace in the body must be those of the path, which a body without a namespace gets.
 fn check_name(target: &Target, body: &mut Value) -> Result<(), Status> {
     same_name(target, body)?;
+    same_namespace(target, body)
+}
+
+/// The namespace must be that of the path, which a body without one gets.
+fn same_namespace(target: &Target, body: &mut Value) -> Result<(), Status> {
     match object::namespace(body) {
         Some(own) if !target.namespace.is_empty() && own != target.namespace => Err(Status::bad_request(
             "the namespace of the provided object does not match the namespace sent on the request",
@@ -195,6 +204,7 @@ async fn try_change(
     if admission::sees_updates(target) {
         // It sees the document as it came.
         new = admit(context, target, options, new, current).await?;
+        same_namespace(target, &mut new)?;
     }
     prepare(state, target, &mut new, current);
     if target.subresource.is_none() {
@@ -292,7 +302,9 @@ async fn admit(
 ) -> Result<Value, Status> {
     let resource = &target.resource;
     if target.subresource.as_deref() == Some("scale") {
-        let (seen, old) = (scale::seen(resource, &new), scale::seen(resource, current));
+        let mut seen = scale::admitted(resource, &new);
+        scale::date_entries(&mut seen, &context.state.now());
+        let old = scale::admitted(resource, current);
         let mut attributes = Attributes::update(context, target, seen, Arc::new(old), options);
         admission::mutate(&mut attributes).await?;
         scale::set_replicas(resource, &mut new, &attributes.take_object());

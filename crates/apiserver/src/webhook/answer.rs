@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
 use pilothouse_value::{Value, field, parse};
 
-use super::CallError;
+use super::{CallError, media};
 
 /// An answer that was read to its end.
 #[derive(Debug)]
@@ -34,6 +34,10 @@ impl Answer {
     /// For a status that is no success, with what the server says of it; for an empty body.
     pub(super) fn into_body(self) -> Result<Bytes, CallError> {
         let code = self.status.as_u16();
+        let content_type = self.header(header::CONTENT_TYPE);
+        if !content_type.is_empty() {
+            media::check(content_type).map_err(|why| CallError(format!("Internal error occurred: {why}")))?;
+        }
         if !(200..=206).contains(&code) {
             return Err(CallError(self.complaint()));
         }

@@ -1,22 +1,28 @@
 //! Connections to a webhook's server: opening, asking, keeping them open for the next call.
 
+use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, header};
+use http::uri::Scheme;
+use http::{HeaderValue, Request, Uri, header};
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
-use hyper::client::conn::http1::SendRequest;
-use hyper_util::rt::TokioIo;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use parking_lot::Mutex;
+use pilothouse_value::field;
 use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 
 use super::answer::Answer;
+use super::overheard::Overheard;
+use super::redirect::Sent;
 use super::{CallError, trust};
 
 /// Connections that wait for the next call.
@@ -37,6 +43,8 @@ pub(super) enum Trouble {
     Body(String),
     /// As Go would tell it.
     Text(String),
+    /// The same, of another place than the one that was asked.
+    At(String, String),
 }
 
 impl Trouble {
@@ -46,6 +54,7 @@ impl Trouble {
             Trouble::Closed => format!("Post \"{url}\": EOF"),
             Trouble::Deadline => format!("Post \"{url}\": context deadline exceeded"),
             Trouble::Text(text) => format!("Post \"{url}\": {text}"),
+            Trouble::At(url, text) => format!("Post {}: {text}", field::quote(&url)),
             Trouble::Body(text) => {
                 format!("unexpected error when reading response body. Please retry. Original error: {text}")
             }
@@ -53,33 +62,38 @@ impl Trouble {
     }
 }
 
-/// A request that sends this body.
+/// A request as it goes over the wire.
 ///
 /// # Errors
 /// If the host or the target cannot be in a request.
 pub(super) fn request(
-    host: &str,
-    target: &str,
+    sent: &Sent,
     authorization: Option<&HeaderValue>,
-    body: Bytes,
 ) -> Result<Request<Full<Bytes>>, Trouble> {
-    let mut request = Request::post(target);
+    let mut request = Request::builder().method(sent.method.clone()).uri(&sent.target);
     if let Some(authorization) = authorization {
         request = request.header(header::AUTHORIZATION, authorization);
     }
+    if let Some(referer) = &sent.referer {
+        request = request.header(header::REFERER, referer);
+    }
+    if sent.body.is_some() {
+        request = request.header(header::CONTENT_TYPE, "application/json");
+    }
     request
-        .header(header::HOST, host)
+        .header(header::HOST, &sent.host)
         .header(header::USER_AGENT, "kube-apiserver-admission")
         .header(header::ACCEPT, "application/json, */*")
-        .header(header::CONTENT_TYPE, "application/json")
-        .body(Full::new(body))
+        .body(Full::new(sent.body.clone().unwrap_or_default()))
         .map_err(|error| Trouble::Text(error.to_string()))
 }
 
-/// The idle connections to one server.
+/// The open connections to one server.
 pub(super) struct Pool {
     connector: TlsConnector,
     idle: Mutex<Vec<(Instant, Open)>>,
+    /// One that many calls use at once.
+    shared: Mutex<Option<http2::SendRequest<Full<Bytes>>>>,
 }
 
 impl std::fmt::Debug for Pool {
@@ -91,15 +105,23 @@ impl std::fmt::Debug for Pool {
 impl Pool {
     /// No connections yet.
     pub(super) fn new(tls: Arc<ClientConfig>) -> Pool {
-        Pool { connector: TlsConnector::from(tls), idle: Mutex::new(Vec::new()) }
+        Pool { connector: TlsConnector::from(tls), idle: Mutex::new(Vec::new()), shared: Mutex::new(None) }
     }
 
-    /// A connection that nobody uses.
+    /// A connection that may be used.
     pub(super) fn take(&self) -> Option<Open> {
+        let mut shared = self.shared.lock();
+        if shared.as_ref().is_some_and(http2::SendRequest::is_closed) {
+            *shared = None;
+        }
+        if let Some(sender) = &*shared {
+            return Some(Open::Shared(sender.clone()));
+        }
+        drop(shared);
         let mut idle = self.idle.lock();
         let now = Instant::now();
         while let Some((since, open)) = idle.pop() {
-            if now.duration_since(since) < IDLE_FOR && !open.sender.is_closed() {
+            if now.duration_since(since) < IDLE_FOR && !open.is_closed() {
                 return Some(open);
             }
         }
@@ -108,74 +130,128 @@ impl Pool {
 
     /// Keeps a connection for the next call.
     pub(super) fn give_back(&self, open: Open) {
+        if open.is_closed() {
+            return;
+        }
+        if let Open::Shared(sender) = open {
+            self.shared.lock().get_or_insert(sender);
+            return;
+        }
         let mut idle = self.idle.lock();
-        if idle.len() < IDLE && !open.sender.is_closed() {
+        if idle.len() < IDLE {
             idle.push((Instant::now(), open));
         }
     }
 
-    /// Opens a connection to the first of these sockets that takes it.
+    /// Opens a connection to the first of these sockets that takes it; through TLS if there is a name that the certificate
+    /// must be for.
     ///
     /// # Errors
     /// What the first socket says if none takes it; what is wrong with the certificate.
-    pub(super) async fn open(&self, sockets: &[SocketAddr], server_name: &str) -> Result<Open, Trouble> {
-        let mut first = None;
-        let mut dialled = None;
-        for socket in sockets {
-            match TcpStream::connect(socket).await {
-                Ok(stream) => {
-                    dialled = Some((stream, *socket));
-                    break;
-                }
-                Err(error) => {
-                    first.get_or_insert_with(|| format!("dial tcp {socket}: connect: {}", go_text(&error)));
-                }
-            }
-        }
-        let Some((stream, socket)) = dialled else {
-            return Err(Trouble::Text(first.unwrap_or_else(|| "dial tcp: missing address".into())));
-        };
-        // A call is one small request: waiting for more to send would only delay it.
-        let _best_effort = stream.set_nodelay(true);
+    pub(super) async fn open(
+        &self,
+        sockets: &[SocketAddr],
+        server_name: Option<&String>,
+    ) -> Result<Open, Trouble> {
+        let (stream, socket) = dial(sockets).await?;
+        let Some(server_name) = server_name else { return first_version(TokioIo::new(stream)).await };
         let local = stream.local_addr().map(|address| address.to_string()).unwrap_or_default();
         let name = ServerName::try_from(server_name.to_owned())
             .map_err(|_| Trouble::Text(format!("tls: invalid server name {server_name:?}")))?;
-        let stream = self.connector.connect(name, stream).await.map_err(|error| {
+        let connecting = self.connector.connect(name, Overheard::new(stream)).into_fallible();
+        let stream = connecting.await.map_err(|(error, overheard)| {
             Trouble::Text(
-                trust::go_text(&error, server_name)
+                trust::go_text(&error, server_name, overheard.beginning())
                     .unwrap_or_else(|| io_text(&error, &format!("{local}->{socket}"))),
             )
         })?;
-        let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(|error| Trouble::Text(error.to_string()))?;
-        // It ends when the sender is dropped, or when the server closes it.
-        tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection to a webhook ended");
+        if stream.get_ref().1.alpn_protocol() != Some(trust::HTTP_2) {
+            return first_version(TokioIo::new(stream)).await;
+        }
+        let (sender, connection) =
+            http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.map_err(told)?;
+        tokio::spawn(ended(connection));
+        Ok(Open::Shared(sender))
+    }
+}
+
+/// Connects to the first of these sockets that takes it.
+async fn dial(sockets: &[SocketAddr]) -> Result<(TcpStream, SocketAddr), Trouble> {
+    let mut first = None;
+    for socket in sockets {
+        match TcpStream::connect(socket).await {
+            Ok(stream) => {
+                // A call is one small request: waiting for more to send would only delay it.
+                let _best_effort = stream.set_nodelay(true);
+                return Ok((stream, *socket));
             }
-        });
-        Ok(Open { sender })
+            Err(error) => {
+                first.get_or_insert_with(|| format!("dial tcp {socket}: connect: {}", go_text(&error)));
+            }
+        }
+    }
+    Err(Trouble::Text(first.unwrap_or_else(|| "dial tcp: missing address".into())))
+}
+
+/// Speaks HTTP/1.1 on a connection.
+async fn first_version<S>(stream: TokioIo<S>) -> Result<Open, Trouble>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (sender, connection) = http1::handshake(stream).await.map_err(told)?;
+    tokio::spawn(ended(connection));
+    Ok(Open::Single(sender))
+}
+
+fn told(error: hyper::Error) -> Trouble {
+    Trouble::Text(error.to_string())
+}
+
+/// Drives a connection. It ends when its senders are dropped, or when the server closes it.
+async fn ended(connection: impl Future<Output = Result<(), hyper::Error>>) {
+    if let Err(error) = connection.await {
+        tracing::debug!(%error, "a connection to a webhook ended");
     }
 }
 
 /// An open connection.
-pub(super) struct Open {
-    sender: SendRequest<Full<Bytes>>,
+pub(super) enum Open {
+    /// For one call at a time.
+    Single(http1::SendRequest<Full<Bytes>>),
+    /// For many.
+    Shared(http2::SendRequest<Full<Bytes>>),
 }
 
 impl Open {
+    fn is_closed(&self) -> bool {
+        match self {
+            Open::Single(sender) => sender.is_closed(),
+            Open::Shared(sender) => sender.is_closed(),
+        }
+    }
+
     /// Sends a request and reads the whole answer.
     ///
     /// # Errors
     /// [`Trouble::Closed`] if the server closed the connection instead.
     pub(super) async fn exchange(mut self, request: Request<Full<Bytes>>) -> Result<(Answer, Open), Trouble> {
-        self.sender.ready().await.map_err(|_| Trouble::Closed)?;
-        let response = self.sender.send_request(request).await.map_err(|error| {
-            let reset = std::error::Error::source(&error)
+        let sent = match &mut self {
+            Open::Single(sender) => {
+                sender.ready().await.map_err(|_| Trouble::Closed)?;
+                sender.send_request(request).await
+            }
+            Open::Shared(sender) => {
+                sender.ready().await.map_err(|_| Trouble::Closed)?;
+                sender.send_request(with_authority(request)?).await
+            }
+        };
+        let response = sent.map_err(|error| {
+            let broken = std::error::Error::source(&error)
                 .and_then(|source| source.downcast_ref::<std::io::Error>())
-                .is_some_and(|error| error.kind() != std::io::ErrorKind::UnexpectedEof);
-            if error.is_incomplete_message() || error.is_canceled() || error.is_closed() {
+                .map(std::io::Error::kind);
+            let ended = broken == Some(std::io::ErrorKind::UnexpectedEof);
+            let reset = broken.is_some() && !ended;
+            if ended || error.is_incomplete_message() || error.is_canceled() || error.is_closed() {
                 Trouble::Closed
             } else if reset {
                 Trouble::Text("read: connection reset by peer".into())
@@ -194,6 +270,16 @@ impl Open {
         let answer = Answer { status: head.status, headers: head.headers, body: body.to_bytes() };
         Ok((answer, self))
     }
+}
+
+/// A request whose host stands where HTTP/2 wants it.
+fn with_authority(mut request: Request<Full<Bytes>>) -> Result<Request<Full<Bytes>>, Trouble> {
+    let host = request.headers_mut().remove(header::HOST);
+    let mut parts = std::mem::take(request.uri_mut()).into_parts();
+    parts.scheme = Some(Scheme::HTTPS);
+    parts.authority = host.and_then(|host| host.to_str().ok()?.parse().ok());
+    *request.uri_mut() = Uri::from_parts(parts).map_err(|error| Trouble::Text(error.to_string()))?;
+    Ok(request)
 }
 
 /// An error of the operating system in the words that Go has for it.

@@ -7,6 +7,9 @@ mod answer;
 mod connection;
 mod credentials;
 mod kept;
+mod media;
+mod overheard;
+mod redirect;
 mod remote;
 mod resolve;
 mod trust;
@@ -22,6 +25,8 @@ use pilothouse_value::Value;
 use tokio::time::Instant;
 
 use crate::state::State;
+
+use redirect::Sent;
 
 pub(crate) use credentials::Credentials;
 pub use credentials::CredentialsError;
@@ -74,7 +79,7 @@ impl Hooks {
         let address = url::Address::of(client_config)?;
         let credential = self.credentials.of(&address.server_name, address.port);
         let bundle = client_config.str_at(&["caBundle"]).unwrap_or_default();
-        let tls = trust::client_config(bundle, credential.certificate.as_deref())?;
+        let tls = trust::client_config(bundle, credential.certificate.as_deref(), address.is_local())?;
         let hook = Arc::new(Hook { address, pool: connection::Pool::new(tls), credential });
         let mut known = self.known.lock();
         if known.len() >= KEPT {
@@ -102,14 +107,13 @@ impl Hook {
         // The server is told how long it has, in whole seconds.
         let seconds = timeout.as_secs() + u64::from(timeout.subsec_nanos() > 0);
         let target = format!("{}?timeout={}", self.address.path, go_seconds(seconds));
-        let url = format!("https://{}{target}", self.address.host);
         let mut retries = 0;
         loop {
-            let sent = self.send(Some(state), &target, body.clone());
-            let answer = match tokio::time::timeout_at(deadline, sent).await {
+            let mut sent = Sent::first(&self.address.host, target.clone(), body.clone());
+            let answer = match tokio::time::timeout_at(deadline, self.follow(Some(state), &mut sent)).await {
                 Ok(Ok(answer)) => answer,
-                Ok(Err(error)) => return Err(error.told(&url)),
-                Err(_elapsed) => return Err(connection::Trouble::Deadline.told(&url)),
+                Ok(Err(error)) => return Err(error.told(&sent.url())),
+                Err(_elapsed) => return Err(connection::Trouble::Deadline.told(&sent.url())),
             };
             match answer.retry_after().filter(|wait| *wait <= LONGEST_WAIT) {
                 Some(wait) if retries < RETRIES && Instant::now() + wait < deadline => {
@@ -121,14 +125,26 @@ impl Hook {
         }
     }
 
-    async fn send(
+    /// Sends a request, and goes where the server sends it on to. `sent` is the last request in the end.
+    async fn follow(
         &self,
         state: Option<&State>,
-        target: &str,
-        body: Bytes,
+        sent: &mut Sent,
     ) -> Result<answer::Answer, connection::Trouble> {
-        let authorization = self.credential.header.as_ref();
-        let request = || connection::request(&self.address.host, target, authorization, body.clone());
+        loop {
+            let answer = match sent.elsewhere(&self.address)? {
+                None => self.send(state, sent).await?,
+                Some(address) => self.send_elsewhere(state, sent, &address).await?,
+            };
+            match sent.next(&answer)? {
+                Some(next) => *sent = next,
+                None => return Ok(answer),
+            }
+        }
+    }
+
+    async fn send(&self, state: Option<&State>, sent: &Sent) -> Result<answer::Answer, connection::Trouble> {
+        let request = || connection::request(sent, self.credential.header.as_ref());
         // A server closes connections that nobody used for a while; that is no failure of the call.
         while let Some(open) = self.pool.take() {
             match open.exchange(request()?).await {
@@ -141,9 +157,28 @@ impl Hook {
             }
         }
         let endpoints = resolve::endpoints(state, &self.address).await?;
-        let open = self.pool.open(&endpoints, &self.address.server_name).await?;
+        let open = self.pool.open(&endpoints, Some(&self.address.server_name)).await?;
         let (answer, open) = open.exchange(request()?).await?;
         self.pool.give_back(open);
+        Ok(answer)
+    }
+
+    /// Sends a request that was sent on to another server; the connection is not kept.
+    async fn send_elsewhere(
+        &self,
+        state: Option<&State>,
+        sent: &Sent,
+        address: &url::Address,
+    ) -> Result<answer::Answer, connection::Trouble> {
+        // Who calls is told to nobody but those of the same name.
+        let is_same = address.server_name == self.address.server_name;
+        let request = connection::request(sent, self.credential.header.as_ref().filter(|_| is_same))?;
+        let endpoints = resolve::endpoints(state, address).await?;
+        // A certificate must be for the Service, wherever its server sends the call on to.
+        let expected =
+            if self.address.service.is_some() { &self.address.server_name } else { &address.server_name };
+        let open = self.pool.open(&endpoints, sent.secure.then_some(expected)).await?;
+        let (answer, _closed) = open.exchange(request).await?;
         Ok(answer)
     }
 }

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use pilothouse_value::{Value, json, object, parse};
 use tokio::time::Instant;
 
+use super::redirect::Sent;
 use super::{Hook, connection, credentials, trust, url};
 
 /// How long a server may take, if nothing else is said.
@@ -85,7 +86,11 @@ impl Remote {
         }
         let trusting = cluster.get("insecure-skip-tls-verify").and_then(Value::as_bool) == Some(true);
         let own = credential.certificate.as_deref();
-        let tls = if trusting { trust::trusting_config(own) } else { trust::client_config(&bundle, own) };
+        let tls = if trusting {
+            trust::trusting_config(own, true)
+        } else {
+            trust::client_config(&bundle, own, true)
+        };
         let pool = connection::Pool::new(tls.map_err(|error| error.0)?);
         let hook = Arc::new(Hook { address, pool, credential });
         Ok(Remote { hook, timeout: TIMEOUT, backoff: Duration::from_millis(500) })
@@ -112,12 +117,12 @@ impl Remote {
     pub(crate) async fn post(&self, body: Bytes) -> Result<Bytes, String> {
         let target =
             format!("{}?timeout={}", self.hook.address.path, super::go_seconds(self.timeout.as_secs()));
-        let url = format!("https://{}{target}", self.hook.address.host);
         let mut wait = self.backoff;
         for step in 1..=STEPS {
             let deadline = Instant::now() + self.timeout;
-            let sent = self.hook.send(None, &target, body.clone());
-            let (why, passes) = match tokio::time::timeout_at(deadline, sent).await {
+            let mut sent = Sent::first(&self.hook.address.host, target.clone(), body.clone());
+            let asked = tokio::time::timeout_at(deadline, self.hook.follow(None, &mut sent)).await;
+            let (why, passes) = match asked {
                 Ok(Ok(answer)) => {
                     let code = answer.status.as_u16();
                     match answer.into_body() {
@@ -127,9 +132,9 @@ impl Remote {
                 }
                 Ok(Err(trouble)) => {
                     let closed = matches!(trouble, connection::Trouble::Closed);
-                    (trouble.told(&url).0, closed)
+                    (trouble.told(&sent.url()).0, closed)
                 }
-                Err(_elapsed) => (connection::Trouble::Deadline.told(&url).0, false),
+                Err(_elapsed) => (connection::Trouble::Deadline.told(&sent.url()).0, false),
             };
             if !passes || step == STEPS {
                 return Err(why);

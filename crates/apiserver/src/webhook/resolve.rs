@@ -37,14 +37,28 @@ pub(super) async fn endpoints(state: Option<&State>, address: &Address) -> Resul
         let told = told.and_then(|resolver| resolver.resolve(namespace, name, address.port));
         return match told {
             Some(socket) => Ok(vec![socket]),
-            None => service(state, namespace, name, address.port).map_err(Trouble::Text),
+            None => match external(state, namespace, name) {
+                Some(host) => look_up(&host, address.port).await,
+                None => service(state, namespace, name, address.port).map_err(Trouble::Text),
+            },
         };
     }
-    let host = address.dialled.as_ref().unwrap_or(&address.server_name).as_str();
+    look_up(address.dialled.as_ref().unwrap_or(&address.server_name), address.port).await
+}
+
+/// The host that a Service stands for, if it stands for one outside of the cluster.
+fn external(state: &State, namespace: &str, name: &str) -> Option<String> {
+    let service = state.store.get(&resource::key("", "services"), namespace, name)?;
+    let spec = service.value().get("spec")?;
+    let is_external = spec.str_at(&["type"]) == Some("ExternalName");
+    spec.str_at(&["externalName"]).filter(|_| is_external).map(str::to_owned)
+}
+
+async fn look_up(host: &str, port: u16) -> Result<Vec<SocketAddr>, Trouble> {
     if let Ok(ip) = host.parse::<IpAddr>() {
-        return Ok(vec![SocketAddr::new(ip, address.port)]);
+        return Ok(vec![SocketAddr::new(ip, port)]);
     }
-    let found: Vec<SocketAddr> = match tokio::net::lookup_host((host, address.port)).await {
+    let found: Vec<SocketAddr> = match tokio::net::lookup_host((host, port)).await {
         Ok(found) => found.collect(),
         Err(_) => Vec::new(),
     };
@@ -63,6 +77,9 @@ fn service(state: &State, namespace: &str, name: &str, port: u16) -> Result<Vec<
     let kind = service.str_at(&["spec", "type"]).unwrap_or("ClusterIP");
     if !matches!(kind, "ClusterIP" | "LoadBalancer" | "NodePort") {
         return Err(format!("unsupported service type {}", field::quote(kind)));
+    }
+    if kind == "ClusterIP" && service.str_at(&["spec", "clusterIP"]) == Some("None") {
+        return Err("cannot route to service with ClusterIP \"None\"".to_owned());
     }
     let ports = service.items_at(&["spec", "ports"]);
     let Some(port) = ports.iter().find(|own| own.i64_at(&["port"]) == Some(i64::from(port))) else {

@@ -21,18 +21,23 @@ use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 use super::CallError;
 
+/// What HTTP/2 is called while TLS is set up.
+pub(super) const HTTP_2: &[u8] = b"h2";
+const HTTP_1: &[u8] = b"http/1.1";
+
 /// The TLS side of calls to a server whose certificate is from this bundle, which is base64 of PEM; an empty one stands for
-/// the roots of the machine. `own` is the certificate that is shown, with its key.
+/// the roots of the machine. `own` is the certificate that is shown, with its key; `both` says that HTTP/2 may be spoken.
 ///
 /// # Errors
 /// If the bundle holds no certificate, or the own one does not fit its key.
 pub(super) fn client_config(
     bundle: &str,
     own: Option<&(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
+    both: bool,
 ) -> Result<Arc<ClientConfig>, CallError> {
     let bundle = STANDARD.decode(bundle).map_err(|error| CallError(error.to_string()))?;
     let roots = if bundle.is_empty() { system_roots() } else { certificates(&bundle)? };
-    with_verifier(Verifier::new(roots, Arc::new(rustls::crypto::ring::default_provider())), own)
+    with_verifier(Verifier::new(roots, Arc::new(rustls::crypto::ring::default_provider())), own, both)
 }
 
 /// As [`client_config`], for a kubeconfig that says that the server's certificate is not to be looked at.
@@ -41,14 +46,16 @@ pub(super) fn client_config(
 /// If the own certificate does not fit its key.
 pub(super) fn trusting_config(
     own: Option<&(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
+    both: bool,
 ) -> Result<Arc<ClientConfig>, CallError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    with_verifier(Verifier { trusted: Vec::new(), chains: None, provider, all: true }, own)
+    with_verifier(Verifier { trusted: Vec::new(), chains: None, provider, all: true }, own, both)
 }
 
 fn with_verifier(
     verifier: Verifier,
     own: Option<&(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
+    both: bool,
 ) -> Result<Arc<ClientConfig>, CallError> {
     let provider = verifier.provider.clone();
     let verifier = Arc::new(verifier);
@@ -57,12 +64,14 @@ fn with_verifier(
         .map_err(|error| CallError(error.to_string()))?
         .dangerous()
         .with_custom_certificate_verifier(verifier);
-    let config = match own {
+    let mut config = match own {
         Some((chain, key)) => config
             .with_client_auth_cert(chain.clone(), key.clone_key())
             .map_err(|error| CallError(error.to_string()))?,
         None => config.with_no_client_auth(),
     };
+    let protocols: &[&[u8]] = if both { &[HTTP_2, HTTP_1] } else { &[HTTP_1] };
+    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
     Ok(Arc::new(config))
 }
 
@@ -211,12 +220,15 @@ fn dns_fits(own: &str, host: &str) -> bool {
     }
 }
 
-/// What Go says of a TLS error; `None` if it is none.
-pub(super) fn go_text(error: &std::io::Error, server_name: &str) -> Option<String> {
+/// What Go says of a TLS error; `None` if it is none. `beginning` is what the server said first.
+pub(super) fn go_text(error: &std::io::Error, server_name: &str, beginning: &[u8]) -> Option<String> {
     let error = error.get_ref()?.downcast_ref::<TlsError>()?;
     let TlsError::InvalidCertificate(why) = error else {
         return Some(match error {
-            TlsError::InvalidMessage(_) => "http: server gave HTTP response to HTTPS client".to_owned(),
+            TlsError::InvalidMessage(_) if beginning.starts_with(b"HTTP/") => {
+                "http: server gave HTTP response to HTTPS client".to_owned()
+            }
+            TlsError::InvalidMessage(_) => "tls: first record does not look like a TLS handshake".to_owned(),
             TlsError::AlertReceived(alert) => format!("remote error: tls: {}", alert_text(*alert)),
             other => format!("tls: {other}"),
         });

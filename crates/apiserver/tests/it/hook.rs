@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt as _, Full};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use pilothouse_apiserver::Value;
 use pilothouse_apiserver::certs::{Authority, server_config};
 use pilothouse_value::{json, parse};
@@ -25,6 +25,7 @@ pub(crate) struct Asked {
     /// Path and query.
     pub(crate) target: String,
     pub(crate) headers: HeaderMap,
+    pub(crate) version: http::Version,
     pub(crate) review: Value,
 }
 
@@ -88,8 +89,8 @@ impl Hook {
                     let service = hyper::service::service_fn(move |request| {
                         answer(request, seen.clone(), handler.clone())
                     });
-                    let connection = hyper::server::conn::http1::Builder::new()
-                        .serve_connection(TokioIo::new(stream), service);
+                    let server = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
+                    let connection = server.serve_connection(TokioIo::new(stream), service);
                     let _ended_by_the_client = connection.await;
                 });
             }
@@ -163,8 +164,9 @@ async fn answer(
     let (head, body) = request.into_parts();
     let bytes = body.collect().await.unwrap().to_bytes();
     let asked = Asked {
-        target: head.uri.to_string(),
+        target: head.uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
         headers: head.headers,
+        version: head.version,
         review: parse::json(&bytes).unwrap().value,
     };
     seen.lock().unwrap().push(asked.clone());

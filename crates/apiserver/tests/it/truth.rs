@@ -12,25 +12,34 @@ use pilothouse_apiserver::{LocalService, Server, User};
 use pilothouse_value::{Value, parse};
 use tower::ServiceExt as _;
 
+mod hooks;
 mod normal;
 
+use hooks::Hooks;
 use normal::{Names, Pairs};
 
-/// One test for each recorded topic: each has a server of its own, whose clock is held.
+/// One test for each recorded topic: each has a server of its own, whose clock is held, unless webhooks of the topic are
+/// reached through a network.
 macro_rules! topics {
-    ($($name:ident),* $(,)?) => {
+    ($($name:ident),*; with webhooks: $($hooked:ident),*) => {
         $(
             #[tokio::test(start_paused = true)]
             async fn $name() {
-                replay(stringify!($name)).await;
+                replay(stringify!($name), None).await;
+            }
+        )*
+        $(
+            #[tokio::test]
+            async fn $hooked() {
+                replay(stringify!($hooked), Some(Hooks::start().await)).await;
             }
         )*
 
-        const TOPICS: &[&str] = &[$(stringify!($name)),*];
+        const TOPICS: &[&str] = &[$(stringify!($name)),*, $(stringify!($hooked)),*];
     };
 }
 
-topics!(apply, changes, crd, create, delete, found, http, list, pains, patch, update, upgrades, watch, yaml);
+topics!(apply, changes, crd, create, delete, found, http, list, pains, patch, update, upgrades, watch, yaml; with webhooks: webhooks);
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/recorded/truth")
@@ -43,28 +52,34 @@ fn every_recorded_topic_is_replayed() {
         .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
         .collect();
     found.sort();
-    assert_eq!(found, TOPICS);
+    let mut topics = TOPICS.to_vec();
+    topics.sort_unstable();
+    assert_eq!(found, topics);
 }
 
 /// Holds the conversation and fails with every step whose answer differs.
-async fn replay(topic: &str) {
+async fn replay(topic: &str, hooks: Option<Hooks>) {
     let bytes = std::fs::read(folder().join(format!("{topic}.json"))).unwrap();
     let steps = parse::json(&bytes).unwrap().value;
     let steps = steps.as_array().unwrap();
     let server = Server::builder().require_service_accounts(false).start().unwrap();
+    // The recorder's own user, whom webhooks are told of.
+    let user = User { uid: "admin".into(), ..User::new("admin", ["system:masters"]) };
     let mut talk = Talk {
-        service: server.service(User::admin()),
+        service: server.service(user),
         saved: HashMap::new(),
         names: Names::default(),
         pairs: Pairs::default(),
+        hooks,
     };
+    talk.name_hooks();
     let known = known_differences(topic);
     let (mut differences, mut cured) = (Vec::new(), Vec::new());
     for (number, step) in steps.iter().enumerate() {
         match (talk.step(step).await, known.contains(&number)) {
             (Err(difference), false) => {
                 let headers = step.get("headers").map(Value::to_json).unwrap_or_default();
-                let asked = step.str_at(&["do"]).unwrap();
+                let asked = step.str_at(&["do"]).unwrap_or("what webhooks were asked");
                 differences.push(format!("step {number}: {asked} {headers}\n{difference}"));
             }
             (Ok(()), true) => cured.push(number),
@@ -106,10 +121,41 @@ struct Talk {
     saved: HashMap<String, String>,
     names: Names,
     pairs: Pairs,
+    hooks: Option<Hooks>,
 }
 
 impl Talk {
+    fn name_hooks(&mut self) {
+        for (name, place, symbol) in self.hooks.iter().flat_map(Hooks::places) {
+            self.saved.insert(name, place.clone());
+            self.names.place(place, symbol);
+        }
+    }
+
+    /// What webhooks answer from here on, or what they were asked.
+    fn hook_step(&mut self, step: &Value) -> Option<Result<(), String>> {
+        let hooks = self.hooks.as_ref()?;
+        if let Some(table) = step.get("serve") {
+            hooks.table(table);
+            return Some(Ok(()));
+        }
+        let is_lost = step.get("unstable").is_some() && step.get("do").is_none();
+        if is_lost || step.get("forget").is_some() {
+            hooks.take();
+            return Some(Ok(()));
+        }
+        let expected = step.get("asked")?;
+        let mut asked: Vec<Value> = hooks.take().iter().map(|asked| self.names.normal(asked)).collect();
+        asked.sort_by_key(|asked| asked.str_at(&["do"]).map(str::to_owned));
+        let mut differences = Vec::new();
+        self.differ("asked", Some(expected), Some(&Value::Array(asked)), &mut differences);
+        Some(if differences.is_empty() { Ok(()) } else { Err(differences.join("\n")) })
+    }
+
     async fn step(&mut self, step: &Value) -> Result<(), String> {
+        if let Some(outcome) = self.hook_step(step) {
+            return outcome;
+        }
         // The held clock moves on when nothing else is left to do: what goes on behind the API is over before the next
         // request, as it was when the recorder had waited.
         tokio::time::sleep(Duration::from_millis(1)).await;
@@ -265,7 +311,7 @@ impl Talk {
             let (name, rest) = part.split_once('}').unwrap();
             match name.split_once('*') {
                 Some((run, times)) => filled.push_str(&run.repeat(times.parse().unwrap())),
-                None => filled.push_str(&self.saved[name]),
+                None => filled.push_str(self.saved.get(name).map_or("nothing saved", String::as_str)),
             }
             filled.push_str(rest);
         }

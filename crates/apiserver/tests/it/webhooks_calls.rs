@@ -255,3 +255,29 @@ async fn connections_are_used_again() {
     assert_eq!(hook.take().len(), 5);
     assert_eq!(hook.connections(), 1);
 }
+
+#[tokio::test]
+async fn http_2_is_spoken_on_this_machine_and_not_with_services() {
+    let hook = Hook::serve(allow).await;
+    let api = Api::start();
+    configure(&api, "Validating", "c", vec![hook.webhook("v.example.com", json!({}))]).await;
+    let calls = (0..8).map(|index| {
+        let (client, name) = (api.client.clone(), format!("a{index}"));
+        async move { client.create(&config_maps(), Some("default"), config_map(&name)).await.map(drop) }
+    });
+    // The first call opens the connection that all later ones share.
+    api.client.create(&config_maps(), Some("default"), config_map("first")).await.unwrap();
+    for created in futures::future::join_all(calls).await {
+        created.unwrap();
+    }
+    assert!(hook.take().iter().all(|asked| asked.version == http::Version::HTTP_2));
+    assert_eq!(hook.connections(), 1);
+
+    let address = hook.address;
+    api.server.set_service_resolver(std::sync::Arc::new(move |_: &str, _: &str, _: u16| Some(address)));
+    let service = json!({"namespace": "default", "name": "hook"});
+    let more = json!({"clientConfig": {"service": service, "caBundle": hook.bundle()}});
+    configure(&api, "Validating", "d", vec![hook.webhook("w.example.com", more)]).await;
+    api.client.create(&config_maps(), Some("default"), config_map("last")).await.unwrap();
+    assert!(hook.take().iter().any(|asked| asked.version == http::Version::HTTP_11));
+}

@@ -189,6 +189,8 @@ pub(super) fn join<'a>(args: &[Val<'a>]) -> Outcome<'a> {
         }
         match item? {
             Val::String(item) => joined.push_str(&item),
+            // Go prints null as the number that stands for it.
+            Val::Null => return Err(EvalError::new("join: invalid input: 0")),
             other => return Err(EvalError::new(format!("join: invalid input: {other}"))),
         }
     }

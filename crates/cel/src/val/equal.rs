@@ -110,7 +110,7 @@ fn equal_lists<'a>(a: &ListVal<'a>, b: &ListVal<'a>) -> Result<bool, EvalError> 
     }
     let is_declared = a.document().is_some_and(|(_, decl, _)| decl.is_some());
     for (a, b) in a.iter().zip(b.iter()) {
-        match a.and_then(|a| b.and_then(|b| if is_declared { a.equals_itself(&b) } else { a.equals(&b) })) {
+        match compare_parts(a, b, if is_declared { Val::equals_itself } else { Val::equals }) {
             Ok(true) => {}
             Ok(false) => return Ok(false),
             // Lists of CEL itself only look for what is different; an error is no difference.
@@ -129,6 +129,20 @@ impl<'a> Val<'a> {
             (Val::Map(map), Val::Null) if map.is_declared() => Err(EvalError::no_such_overload()),
             _ => self.equals(other),
         }
+    }
+}
+
+/// Compares parts of two values, which may be none of their declared types. As upstream, a scalar takes an error on the other
+/// side for something else, and what has parts itself hands it on.
+fn compare_parts<'a>(
+    part: Result<Val<'a>, EvalError>,
+    other: Result<Val<'a>, EvalError>,
+    equals: impl FnOnce(&Val<'a>, &Val<'a>) -> Result<bool, EvalError>,
+) -> Result<bool, EvalError> {
+    match (part?, other) {
+        (part, Ok(other)) => equals(&part, &other),
+        (Val::List(_) | Val::Map(_), Err(why)) => Err(why),
+        (_, Err(_)) => Ok(false),
     }
 }
 
@@ -191,10 +205,10 @@ fn equal_map_lists<'a>(a: &ListVal<'a>, b: &ListVal<'a>, keys: &[Box<str>]) -> R
         let Some(key) = document_key(other, keys) else { return Ok(false) };
         let Some(item) = known.get(&Some(key.clone())) else { return Ok(false) };
         let other = match other_decl {
-            Some(decl) => view::view(other, decl)?,
-            None => view::dynamic(other),
+            Some(decl) => view::view(other, decl),
+            None => Ok(view::dynamic(other)),
         };
-        if !view::view(item, decl)?.equals_itself(&other)? {
+        if !compare_parts(view::view(item, decl), other, Val::equals_itself)? {
             return Ok(false);
         }
         seen.insert(key);
@@ -240,7 +254,7 @@ fn equal_maps<'a>(a: &MapVal<'a>, b: &MapVal<'a>) -> Result<bool, EvalError> {
         for key in a.keys() {
             let Some(other) = b.find(&key) else { return Ok(false) };
             let value = a.find(&key).unwrap_or(Ok(Val::Null));
-            if let Ok(false) = value.and_then(|value| value.equals(&other?)) {
+            if let Ok(false) = compare_parts(value, other, Val::equals) {
                 return Ok(false);
             }
         }
@@ -252,7 +266,7 @@ fn equal_maps<'a>(a: &MapVal<'a>, b: &MapVal<'a>) -> Result<bool, EvalError> {
             match (a.get(name), b.get(name)) {
                 (None, None) => {}
                 (Some(value), Some(other)) => {
-                    if !value?.equals_itself(&other?)? {
+                    if !compare_parts(value, other, Val::equals_itself)? {
                         return Ok(false);
                     }
                 }

@@ -120,7 +120,8 @@ fn one(
         let max_cost = program.estimate_cost(declared).max;
         Ok(Message { program, max_cost })
     });
-    let path = rule.field_path.as_deref().filter(|path| !path.is_empty());
+    // Upstream does not come to the path when there is something wrong with the expression of the message.
+    let path = rule.field_path.as_deref().filter(|path| !path.is_empty() && !matches!(message, Some(Err(_))));
     Compiled::Ready(Box::new(Ready {
         uses_old_self: program.references(OLD_SELF),
         max_cost: program.estimate_cost(declared).max,

@@ -1,12 +1,9 @@
-//! Mail addresses as Go's `net/mail` reads them: RFC 5322 without routes and groups.
+//! Mail addresses as Go's `net/mail` reads them: RFC 5322 without routes.
 
-/// Whether this is one address, with or without a name and comments: `a@b.c`, `Name <a@b.c>`.
+/// Whether this is one address, with or without a name and comments: `a@b.c`, `Name <a@b.c>`; or a group of one.
 pub(super) fn is_address(text: &str) -> bool {
     let mut reader = Reader { rest: text };
-    reader.skip_space_and_comments()
-        && reader.address()
-        && reader.skip_space_and_comments()
-        && reader.rest.is_empty()
+    reader.address(true) && reader.skip_space_and_comments() && reader.rest.is_empty()
 }
 
 struct Reader<'a> {
@@ -60,7 +57,8 @@ impl Reader<'_> {
         }
     }
 
-    fn address(&mut self) -> bool {
+    fn address(&mut self, may_be_group: bool) -> bool {
+        self.skip_space();
         let start = self.rest;
         if self.specification() {
             return true;
@@ -71,6 +69,9 @@ impl Reader<'_> {
             let is_word = if self.rest.starts_with('"') { self.quoted() } else { self.atom(true) };
             if !is_word || !self.skip_space_and_comments() {
                 return false;
+            }
+            if may_be_group && self.eat(':') {
+                return self.address(false) && self.skip_space_and_comments() && self.eat(';');
             }
         }
         self.eat('<') && self.specification() && self.eat('>')
@@ -129,15 +130,12 @@ impl Reader<'_> {
         false
     }
 
-    /// `[1.2.3.4]`, `[IPv6:::1]`
+    /// `[1.2.3.4]`, `[::1]`
     fn literal(&mut self) -> bool {
         let Some((inside, rest)) = self.rest.get(1..).and_then(|body| body.split_once(']')) else {
             return false;
         };
         self.rest = rest;
-        match inside.strip_prefix("IPv6:") {
-            Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
-            None => inside.parse::<std::net::IpAddr>().is_ok(),
-        }
+        inside.parse::<std::net::IpAddr>().is_ok()
     }
 }

@@ -52,10 +52,11 @@ pub(super) fn is_mac(text: &str) -> bool {
             let parts: Vec<&str> = text.split(char::from(*separator)).collect();
             matches!(parts.len(), 6 | 8 | 20) && all_hex(&parts, 2)
         }
-        _ => {
+        _ if text.contains('.') => {
             let parts: Vec<&str> = text.split('.').collect();
             matches!(parts.len(), 3 | 4 | 10) && all_hex(&parts, 4)
         }
+        _ => matches!(text.len(), 12 | 16 | 40) && all_hex(&[text], text.len()),
     }
 }
 
@@ -99,7 +100,9 @@ pub(super) fn is_request_uri(text: &str) -> bool {
     };
     // Without a scheme, a request URI that starts with two slashes is a path.
     let (authority, path) = if scheme.is_none() { ("", rest) } else { (authority, path) };
-    has_valid_escapes(path) && is_authority(authority)
+    // Where a port begins is clear for these two: their hosts have no colons.
+    let is_web = matches!(scheme, Some("http" | "https"));
+    has_valid_escapes(path) && is_authority(authority, is_web)
 }
 
 fn split_scheme(text: &str) -> Result<(Option<&str>, &str), ()> {
@@ -119,7 +122,7 @@ fn has_valid_escapes(text: &str) -> bool {
     text.split('%').skip(1).all(|after| after.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2)
 }
 
-fn is_authority(authority: &str) -> bool {
+fn is_authority(authority: &str, is_web: bool) -> bool {
     let host = match authority.rsplit_once('@') {
         None => authority,
         Some((user, host)) => {
@@ -141,7 +144,7 @@ fn is_authority(authority: &str) -> bool {
             }
             None => return false,
         },
-        None => match host.rfind(':') {
+        None => match if is_web { host.find(':') } else { host.rfind(':') } {
             Some(at) => (host.get(..at).unwrap_or_default(), host.get(at..).unwrap_or_default()),
             None => (host, ""),
         },
@@ -149,5 +152,10 @@ fn is_authority(authority: &str) -> bool {
     let is_port = port.is_empty()
         || port.strip_prefix(':').is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
     let allowed = |b: u8| b >= 0x80 || b.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:[]<>\"%".contains(&b);
-    is_port && name.bytes().all(allowed) && has_valid_escapes(name)
+    // A host may have escapes of bytes that are not ASCII, and of the sign itself.
+    let allowed_escape = |after: &str| after.starts_with("25") || after.starts_with(|c: char| c > '7');
+    is_port
+        && name.bytes().all(allowed)
+        && has_valid_escapes(name)
+        && name.split('%').skip(1).all(allowed_escape)
 }

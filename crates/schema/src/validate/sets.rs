@@ -60,7 +60,12 @@ fn validate_map(schema: &Schema, items: &[Value], path: &Path, errors: &mut Vec<
             Value::Object(schema.list_map_keys().iter().filter_map(|name| field(name)).collect::<Map>())
         })
         .collect();
-    let again = second_occurrences(keys.iter());
+    // A single key counts as it stands, and one that is missing as nothing else does; several count as they are written.
+    let missing = Value::Array(Vec::new());
+    let again = match schema.list_map_keys() {
+        [key] => second_occurrences(keys.iter().map(|own| own.get(key).unwrap_or(&missing))),
+        _ => second_occurrences(keys.iter()),
+    };
     errors.extend(
         again
             .into_iter()

@@ -7,6 +7,7 @@ mod config;
 mod mutating;
 mod review;
 mod select;
+mod typed;
 mod validating;
 
 use std::sync::Arc;

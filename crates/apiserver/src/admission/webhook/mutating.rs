@@ -12,7 +12,7 @@ use super::select::{self, Invocation};
 use super::{Failure, Webhooks, ask, fail_closed, left, out_of_time};
 use crate::admission::Attributes;
 use crate::resource::Resource;
-use crate::{kinds, present};
+use crate::{intake, kinds, present};
 
 /// What the second round of a request needs to know of the first.
 #[derive(Debug, Default)]
@@ -140,7 +140,9 @@ async fn show(
 /// Brings the object back into the version of the request.
 async fn settle(attributes: &mut Attributes<'_>, shown: Shown) -> Result<(), Status> {
     let own = attributes.target.resource.clone();
-    if Arc::ptr_eq(&shown.resource, &own) {
+    // A webhook may have put a custom resource into another version itself.
+    let may_be_elsewhere = shown.dirty && own.custom.is_some() && attributes.kind() == own.gvk();
+    if Arc::ptr_eq(&shown.resource, &own) && !may_be_elsewhere {
         return Ok(());
     }
     if let Some(original) = shown.original.filter(|_| !shown.dirty) {
@@ -179,9 +181,17 @@ async fn call(
             "admission webhook {name} attempted to modify the object, which is not supported for this operation"
         )));
     };
+    if response.patch_type != "JSONPatch" {
+        let why = format_args!("unsupported patch type {}", field::quote(&response.patch_type));
+        return Err(Failure::calling(&invocation.webhook, why));
+    }
     let patched = json_patch::apply(object, &patch).map_err(|error| internal(error.to_string()))?;
-    let mut patched =
-        reread(attributes, &shown.resource, patched).map_err(|status| internal(status.message))?;
+    let mut patched = reread(attributes, &shown.resource, patched).map_err(|status| {
+        // The decoder is asked itself, without the words of whoever reads a body.
+        let why = status.message.split_once(" cannot be handled as a ");
+        let why = why.and_then(|(_, why)| why.split_once(": ")).map(|(_, why)| why.to_owned());
+        internal(why.unwrap_or(status.message))
+    })?;
     let changed = *object != patched;
     if changed {
         default(attributes, &shown.resource, &mut patched);
@@ -193,8 +203,7 @@ async fn call(
 fn read_patch(invocation: &Invocation, response: &Response) -> Result<Value, Failure> {
     let webhook = &invocation.webhook;
     let patch = parse::json(&response.patch).map_err(|error| {
-        let text = error.to_string();
-        let why = text.strip_prefix("parsing JSON: ").unwrap_or(&text);
+        let why = parse::json_syntax_error(&response.patch).unwrap_or_else(|| error.to_string());
         Failure::calling(webhook, format_args!("received undecodable patch in webhook response: {why}"))
     })?;
     if !patch.value.is_null() && patch.value.as_array().is_none() {
@@ -202,12 +211,6 @@ fn read_patch(invocation: &Invocation, response: &Response) -> Result<Value, Fai
             webhook,
             "received undecodable patch in webhook response: json: cannot unmarshal object into Go value of type \
              jsonpatch.Patch",
-        ));
-    }
-    if response.patch_type != "JSONPatch" {
-        return Err(Failure::calling(
-            webhook,
-            format_args!("unsupported patch type {}", field::quote(&response.patch_type)),
         ));
     }
     Ok(patch.value)
@@ -227,9 +230,22 @@ fn reread(attributes: &Attributes<'_>, resource: &Resource, mut value: Value) ->
     if gvk == resource.gvk() {
         kinds::prune(resource, &mut value);
     }
-    if builtin::type_name(&gvk).is_some() {
-        kinds::read(&gvk, &mut value)?;
+    if builtin::type_name(&gvk).is_none() {
+        return Ok(value);
     }
+    // It is read as what it says it is.
+    let given = Gvk::of(&value).unwrap_or_default();
+    if given != gvk && builtin::type_name(&given).is_some() {
+        kinds::read(&given, &mut value)?;
+        return Err(Status::internal(format!(
+            "converting ({}.{}) to ({}.{}): unknown conversion",
+            given.version,
+            given.kind,
+            intake::internal_package(&gvk.group),
+            gvk.kind
+        )));
+    }
+    kinds::read(&gvk, &mut value)?;
     Ok(value)
 }
 

@@ -2,10 +2,12 @@
 
 use bytes::Bytes;
 use pilothouse_value::status::{Cause, Details};
-use pilothouse_value::{Gvk, Status, Value, field, json, object, parse};
+use pilothouse_value::{Gvk, Status, Value, field, json, object};
 
 use super::config::ReviewVersion;
+use super::typed;
 use crate::admission::Attributes;
+use crate::intake;
 use crate::resource::Resource;
 use crate::user::User;
 
@@ -126,12 +128,7 @@ pub(super) struct Response {
 /// # Errors
 /// What client-go says of a text that is no `AdmissionReview` of this version.
 pub(super) fn read(version: ReviewVersion, bytes: &[u8]) -> Result<Value, String> {
-    let review = parse::json(bytes).map_err(|error| {
-        let text = error.to_string();
-        let why = text.strip_prefix("parsing JSON: ").unwrap_or(&text);
-        format!("couldn't get version/kind; json parse error: {why}")
-    })?;
-    let review = review.value;
+    let review = intake::read_answer(bytes)?;
     let (api_version, kind) = (object::api_version(&review), object::kind(&review));
     let expected = format!("admission.k8s.io/{}", version.name());
     if !kind.is_empty() && kind != "AdmissionReview" {
@@ -155,6 +152,7 @@ pub(super) fn read(version: ReviewVersion, bytes: &[u8]) -> Result<Value, String
             ),
         });
     }
+    typed::check(version.name(), &review)?;
     Ok(review)
 }
 
@@ -173,7 +171,7 @@ pub(super) fn verify(
     };
     let text = |key: &str| response.str_at(&[key]);
     let patch = match text("patch") {
-        Some(patch) => decode(patch)?,
+        Some(patch) => typed::patch(patch)?,
         None => Vec::new(),
     };
     let mut read = Response {
@@ -225,13 +223,6 @@ pub(super) fn verify(
             Ok(read)
         }
     }
-}
-
-fn decode(base64: &str) -> Result<Vec<u8>, String> {
-    use base64::Engine as _;
-    base64::engine::general_purpose::STANDARD
-        .decode(base64)
-        .map_err(|error| format!("json: illegal base64 data in response.patch: {error}"))
 }
 
 impl Response {

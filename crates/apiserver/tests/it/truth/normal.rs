@@ -15,6 +15,7 @@ static VERSIONS: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 static DUMP: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?s)Invalid value: "\{\\".*\}": "#));
+static PORT: LazyLock<Regex> = LazyLock::new(|| regex(r"127\.0\.0\.1:\d{5}"));
 static NAME: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(uid|rv)-\d+\b"));
 static AGE: LazyLock<Regex> = LazyLock::new(|| regex(r"^\d+(ms|s|m\d*s?)$"));
 
@@ -27,6 +28,7 @@ fn regex(text: &str) -> Regex {
 pub(super) struct Names {
     uids: HashMap<String, String>,
     versions: HashMap<String, String>,
+    places: Vec<(String, String)>,
 }
 
 fn symbol(known: &mut HashMap<String, String>, kind: &str, value: &str) -> String {
@@ -39,8 +41,18 @@ impl Names {
         self.under(value, "", false)
     }
 
+    /// Calls a text so wherever it stands.
+    pub(super) fn place(&mut self, text: String, symbol: String) {
+        self.places.push((text, symbol));
+    }
+
     pub(super) fn text(&mut self, text: &str) -> String {
-        let text = runs(text);
+        let mut text = text.to_owned();
+        for (place, symbol) in &self.places {
+            text = text.replace(place, symbol);
+        }
+        let text = PORT.replace_all(&text, "127.0.0.1:PORT");
+        let text = runs(&text);
         let text = UUID.replace_all(&text, |found: &Captures<'_>| symbol(&mut self.uids, "uid", &found[0]));
         let text = TIME.replace_all(&text, |found: &Captures<'_>| {
             if near_now(&found[0]) { "TIME".to_owned() } else { found[0].to_owned() }
