@@ -66,11 +66,7 @@ fn drop_disabled(gvk: &Gvk, old: Option<&Value>, object: &mut Value) {
             drop(&["spec", "schedulingGroup"]);
             drop_stop_signals(object.get_mut("spec"));
         }
-        ("", "PersistentVolumeClaim") => {
-            if is_elsewhere {
-                drop(&["spec", "dataSourceRef"]);
-            }
-        }
+        ("", "PersistentVolumeClaim") if is_elsewhere => drop(&["spec", "dataSourceRef"]),
         ("", "PodTemplate") => drop_stop_signals(object.at_mut(&["template", "spec"])),
         ("apps" | "batch", _) | ("", "ReplicationController") => {
             let path: &[&str] = match gvk.kind.as_str() {

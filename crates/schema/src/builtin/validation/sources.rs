@@ -204,10 +204,10 @@ fn iscsi(at: &At<'_>, errors: &mut Errors) {
     if (at.flag("chapAuthDiscovery") || at.flag("chapAuthSession")) && at.find("secretRef").is_none() {
         errors.required(&at.path.child("secretRef"), "");
     }
-    if is_persistent(at) {
-        if let Some(secret) = at.find("secretRef").filter(|secret| secret.text("name").is_empty()) {
-            errors.required(&secret.path.child("name"), "");
-        }
+    if is_persistent(at)
+        && let Some(secret) = at.find("secretRef").filter(|secret| secret.text("name").is_empty())
+    {
+        errors.required(&secret.path.child("name"), "");
     }
     if at.find("initiatorName").is_some() {
         name("initiatorName", "initiatorname", errors);
