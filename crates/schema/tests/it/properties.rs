@@ -2,7 +2,7 @@
 
 use pilothouse_schema::cel::{self, Findings, Rules};
 use pilothouse_schema::openapi::custom::{Dialect, schemas as schemas_of};
-use pilothouse_schema::{Schema, default, prune, structural, validate};
+use pilothouse_schema::{Schema, default, openapi, prune, structural, validate};
 use pilothouse_value::Value;
 use pilothouse_value::field::Path;
 use proptest::prelude::*;
@@ -304,6 +304,13 @@ proptest! {
             for dialect in [Dialect::V2, Dialect::V3] {
                 let _ = schemas_of(&definition, version, dialect);
             }
+        }
+        definition.set(&["spec", "group"], "demo.dev");
+        definition.set(&["spec", "names"], pilothouse_value::json!({"plural": "webs", "kind": "Web"}));
+        for version in definition.items_at(&["spec", "versions"]) {
+            let document = openapi::custom_document(&[openapi::CustomResource { definition: &definition, version }]);
+            prop_assert!(pilothouse_value::parse::json(document.json().as_bytes()).is_ok());
+            let _ = document.protobuf();
         }
     }
 
