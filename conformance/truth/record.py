@@ -40,7 +40,9 @@ def main():
         for a, b in zip(first, second):
             if a != b:
                 unstable += 1
-                print(f"{name}: unstable, only its code is kept: {a.get('do', 'what webhooks were asked')}\n  {json.dumps(a)[:600]}\n  {json.dumps(b)[:600]}", file=sys.stderr)
+                one, two = json.dumps(a), json.dumps(b)
+                at = max(0, len(os.path.commonprefix([one, two])) - 200)
+                print(f"{name}: unstable, only its code is kept: {a.get('do', 'what webhooks were asked')}\n  {one[at:at + 400]}\n  {two[at:at + 400]}", file=sys.stderr)
                 a.pop("answer", None)
                 a.pop("asked", None)
                 a["unstable"] = True

@@ -16,12 +16,14 @@ RUN = re.compile(r"(.)\1{999,}")
 PORT = re.compile(r"127\.0\.0\.1:\d{5}")
 REPEAT = re.compile(r"\$\{(.)\*(\d+)\}")
 DUMP = re.compile(r'Invalid value: "\{\\".*\}": ', re.S)
+LONG = 1000  # characters of a text that is written down whatever is kept
 AGE = re.compile(r"^\d+(ms|s|m\d*s?)$")
 
 
 class Topic:
     def __init__(self, server, corpus):
         self.server, self.corpus, self.steps = server, corpus, []
+        self.heads = False  # whether the headers of the answers are written down too
         self.saved = {}
         self.names = {"uid": {}, "rv": {}}
         self.hooks, self.places = None, {}
@@ -54,10 +56,11 @@ class Topic:
         query = f"fieldManager={manager}" + ("" if force is None else f"&force={str(force).lower()}")
         return self.call("PATCH", path + ("&" if "?" in path else "?") + query, body, type="application/apply-patch+yaml", **more)
 
-    def call(self, method, path, body=None, type=None, accept=None, headers=None, save=None, keep=None, user=None, groups=()):
+    def call(self, method, path, body=None, type=None, accept=None, headers=None, save=None, keep=None, user=None, groups=(), raw=False):
         """body: a document, text, {"file": path in the corpus} or {"base64": bytes}; ${x} in a path or body is what `save` kept as x,
         ${x*9} is xxxxxxxxx.
-        keep: the members of the answer that are written down (default: all). save: {x: "path.in.answer"}."""
+        keep: the members of the answer that are written down (default: all; a.b is one inside). save: {x: "path.in.answer"}.
+        raw: the path goes out as it stands, without what the client library makes of it."""
         step = {"do": f"{method} {path}"}
         if self.about:
             step["about"] = self.about
@@ -87,15 +90,19 @@ class Topic:
             step["body"] = data.decode() if has_whole_floats(body) else body
         if save:
             step["save"] = save
-        if keep:
+        if keep is not None:
             step["keep"] = keep
         wire = {"Accept": "application/json", "User-Agent": "recorder/1", **sent}
         if data is not None:
             wire.setdefault("Content-Type", "application/json")
         if groups:  # a header that repeats
             wire.pop("Impersonate-Group")
-        response = self.server.call(method, self.fill(path), data=data, headers=wire) if not groups else self.with_groups(
-            method, self.fill(path), data, wire, groups)
+        if raw or (self.heads or "%zz" in path) and not groups:
+            response = self.unaltered(method, self.fill(path), data, wire)
+        elif groups:
+            response = self.with_groups(method, self.fill(path), data, wire, groups)
+        else:
+            response = self.server.call(method, self.fill(path), data=data, headers=wire)
         step["code"] = response.status_code
         kind = response.headers.get("Content-Type", "")
         if kind != "application/json":
@@ -103,6 +110,8 @@ class Topic:
         warnings = re.findall(r'299 - "((?:[^"\\]|\\.)*)"', response.headers.get("Warning", ""))
         if warnings:
             step["warnings"] = [self.text(re.sub(r"\\(.)", r"\1", w)) for w in warnings]
+        if self.heads:
+            step["heads"] = self.told(response.headers, sent)
         raw = None
         if method == "HEAD":
             pass
@@ -111,14 +120,20 @@ class Topic:
             try:
                 raw = json.loads(response.text)
                 answer = self.normal(raw)
+                if keep is not None and is_event(answer, keep):
+                    answer = kept_of_event(answer, keep)
             except json.JSONDecodeError:
                 answer = [self.normal(json.loads(line)) for line in lines]
-            if keep and isinstance(answer, dict) and answer.get("kind") != "Status":
-                answer = {k: v for k, v in answer.items() if k in keep}
+                if keep is not None:
+                    answer = [kept_of_event(event, keep) for event in answer]
+            if keep is not None and isinstance(answer, dict) and answer.get("kind") != "Status" and not is_event(answer, keep):
+                answer = kept(answer, keep)
             step["answer"] = answer
         elif "yaml" in kind:
-            step["answer"] = self.normal(yaml.load(response.text, Loader=yaml.BaseLoader))
-        elif response.text:
+            answer = self.normal(yaml.load(response.text, Loader=yaml.BaseLoader))
+            status = isinstance(answer, dict) and answer.get("kind") == "Status"
+            step["answer"] = answer if keep is None or status else kept(answer, keep)
+        elif response.text and not (keep is not None and len(response.text) > LONG):
             step["answer"] = self.text(response.text)
         for name, where in (save or {}).items():
             value = raw
@@ -156,6 +171,43 @@ class Topic:
             asked, self.hooks.asked = self.hooks.asked, []
         # those of one request may come at once
         self.steps.append({"asked": sorted((self.normal(a) for a in asked), key=lambda a: a["do"])})
+
+    def unaltered(self, method, path, data, wire):
+        import http.client
+        import ssl
+
+        import requests
+        connection = http.client.HTTPSConnection("127.0.0.1", self.server.port, context=ssl._create_unverified_context(), timeout=60)
+        connection._validate_path = lambda path: None
+        connection.putrequest(method, path, skip_accept_encoding=True)
+        for name, value in {"Authorization": "Bearer recorder", **wire}.items():
+            connection.putheader(name, value)
+        if data is not None or method in ("POST", "PUT", "PATCH"):
+            connection.putheader("Content-Length", str(len(data or b"")))
+        connection.endheaders(data)
+        answer = connection.getresponse()
+        response = requests.Response()
+        response.status_code, response._content = answer.status, answer.read()
+        joined = {}
+        for name, value in answer.getheaders():
+            value = value.encode("latin-1").decode()
+            joined[name] = f"{joined[name]}, {value}" if name in joined else value
+        response.headers = requests.structures.CaseInsensitiveDict(joined)
+        connection.close()
+        return response
+
+    def told(self, headers, sent):
+        """The headers that an answer has beside those that are written down anyway, or are of the connection alone."""
+        made = {}
+        for name, value in sorted((name.lower(), value) for name, value in headers.items()):
+            if name in ("date", "content-length", "content-type", "warning", "transfer-encoding", "connection"):
+                continue
+            if name == "audit-id" and value not in sent.values() or name.startswith("x-kubernetes-pf-"):
+                value = "ID"
+            if name in ("etag", "last-modified"):
+                value = name.upper()
+            made[name] = value
+        return made
 
     def with_groups(self, method, path, data, wire, groups):
         import requests
@@ -221,6 +273,8 @@ class Topic:
 
     def normal(self, value, key=None, listed=False):
         if isinstance(value, dict):
+            if value.get("type") == "BOOKMARK":
+                value = unversioned(value)  # how far the store is depends on what else it does
             made = {}
             generated = value.get("generateName") if isinstance(value.get("generateName"), str) else None
             is_list = "items" in value and isinstance(value.get("metadata"), dict) and str(value.get("kind", "")).endswith("List")
@@ -243,8 +297,6 @@ class Topic:
                     made[k] = sorted((self.normal(x, k) for x in v), key=lambda x: json.dumps(x, sort_keys=True))
                 else:
                     made[k] = self.normal(v, k, listed=(is_list or is_table) and k == "metadata")
-            if value.get("type") == "BOOKMARK":
-                made = unversioned(made)  # how far the store is depends on what else it does
             causes = (value.get("details") or {}).get("causes") if value.get("kind") == "Status" and isinstance(value.get("details"), dict) else None
             if causes and len(causes) > 1:
                 # several causes come in the order of a Go map
@@ -265,6 +317,30 @@ def has_whole_floats(value):
     if isinstance(value, float):
         return value.is_integer()
     return any(map(has_whole_floats, value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()))
+
+
+def is_event(answer, keep):
+    """Whether an answer is the one event of a watch, of whose object something is kept."""
+    return isinstance(answer, dict) and set(answer) == {"type", "object"} and "type" not in keep
+
+
+def kept_of_event(event, keep):
+    """An event whose object has the members that are named, unless it is a failure."""
+    return event if event["object"].get("kind") == "Status" else {**event, "object": kept(event["object"], keep)}
+
+
+def kept(answer, keep):
+    """The members of an answer that are named; a.b is one inside, absent where it is not there."""
+    made = {}
+    for name in keep:
+        first, _, rest = name.partition(".")
+        if first not in answer:
+            continue
+        if not rest:
+            made[first] = answer[first]
+        elif isinstance(answer[first], dict):
+            made[first] = {**made.get(first, {}), **kept(answer[first], [rest])}
+    return made
 
 
 def unversioned(value):

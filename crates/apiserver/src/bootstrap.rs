@@ -89,7 +89,9 @@ pub(crate) fn built_in_api_services() -> impl Iterator<Item = Value> {
         let version = (resource.group, resource.version);
         let is_new = !seen.contains(&version);
         seen.extend(is_new.then_some(version));
-        is_new.then(|| api_service(resource.group, resource.version, true))
+        // The group of API services itself is served by whoever serves them all.
+        let own = resource.group == API_REGISTRATION;
+        (is_new && !own).then(|| api_service(resource.group, resource.version, true))
     })
 }
 
@@ -136,9 +138,19 @@ pub(crate) fn api_service(group: &str, version: &str, built_in: bool) -> Value {
             "message": "Local APIServices are always available", "lastTransitionTime": seeds::NOW,
         }]},
     });
+    let mut fields = json!({
+        "f:metadata": {"f:labels": {".": {}, "f:kube-aggregator.kubernetes.io/automanaged": {}}},
+        "f:spec": {"f:groupPriorityMinimum": {}, "f:version": {}, "f:versionPriority": {}},
+    });
     if !group.is_empty() {
         service.set(&["spec", "group"], group);
+        fields.set(&["f:spec", "f:group"], Value::object());
     }
+    let manager = json!({
+        "manager": "kube-apiserver", "operation": "Update", "apiVersion": "apiregistration.k8s.io/v1",
+        "time": seeds::NOW, "fieldsType": "FieldsV1", "fieldsV1": fields,
+    });
+    service.set(&["metadata", "managedFields"], vec![manager]);
     service
 }
 

@@ -8,6 +8,7 @@ use http::{HeaderValue, Response, header};
 use pilothouse_value::{Status, Value, compare_versions, json};
 use sha2::{Digest as _, Sha512};
 
+use crate::aggregation;
 use crate::body::Body;
 use crate::negotiate::{self, Format};
 use crate::registry::Table;
@@ -53,9 +54,12 @@ pub(crate) fn serve(
             json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
         }
         ["apis", name] => {
-            let Some((name, versions)) = groups(&table).into_iter().find(|(own, _)| own == name) else {
+            let served = groups(&table).into_iter().find(|(own, _)| own == name);
+            let (name, versions) =
+                served.unwrap_or_else(|| ((*name).to_owned(), aggregation::versions(state, name)));
+            if versions.is_empty() {
                 return Ok(render::no_such_page());
-            };
+            }
             let mut document = group(&name, &versions);
             document.set(&["kind"], "APIGroup");
             document.set(&["apiVersion"], "v1");
@@ -65,8 +69,10 @@ pub(crate) fn serve(
         ["apis", group, version] => match resources(&table, group, version) {
             Some(document) => document,
             // The group is served, this version of it is not.
-            None if groups(&table).iter().any(|(own, _)| own == group) => return Err(Status::no_such_path()),
-            None => return Ok(render::no_such_page()),
+            None if table.iter().any(|own| own.is_built_in() && own.group == *group) => {
+                return Err(Status::no_such_path());
+            }
+            None => return Ok(render::no_page(aggregation::serves(state, group, version))),
         },
         _ => return Err(Status::no_such_path()),
     };

@@ -59,7 +59,7 @@ pub(crate) fn serve(page: &str, check: Option<&str>, query: &Query) -> Response<
         Some(_) => return render::no_such_page(),
     }
     if query.get("verbose").is_none() {
-        return render::response(200, TEXT, Body::full("ok"));
+        return render::plain(200, "ok");
     }
     let excluded: Vec<&str> = query.all("exclude").collect();
     let mut text = String::new();
@@ -76,5 +76,5 @@ pub(crate) fn serve(page: &str, check: Option<&str>, query: &Query) -> Response<
         ));
     }
     text.push_str(&format!("{page} check passed\n"));
-    render::response(200, TEXT, Body::full(text))
+    render::plain(200, text)
 }

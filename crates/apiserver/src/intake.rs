@@ -33,6 +33,13 @@ pub(crate) struct Spelling {
     text: Bytes,
 }
 
+impl Spelling {
+    /// The texts of strict decoding for a document of which these fields are not known.
+    pub(crate) fn complaints(&self, unknown: Vec<String>) -> Vec<String> {
+        complaints(unknown, self.duplicates.clone(), &[])
+    }
+}
+
 impl Incoming {
     /// What a patch made of another document; what is wrong with the text of the patch stays so.
     pub(crate) fn patched(&self, value: Value) -> Incoming {
@@ -199,7 +206,10 @@ pub(crate) fn decode_options(encoding: Encoding, bytes: &Bytes) -> Result<Value,
     builtin::decode(&Gvk::new("", "v1", OPTIONS), &mut value).map_err(|error| {
         let text = error.to_string();
         let why = text.split_once(": ").map_or(text.as_str(), |(_, why)| why);
-        Status::bad_request(why.to_owned())
+        // The one field of these options whose type has a name of its own.
+        let policy = "DeleteOptions.propagationPolicy of type";
+        let why = why.replace(&format!("{policy} string"), &format!("{policy} v1.DeletionPropagation"));
+        Status::bad_request(why)
     })?;
     Ok(value)
 }

@@ -65,6 +65,20 @@ pub(crate) fn default(resource: &Resource, value: &mut Value) {
 pub(crate) fn warn(context: &Context, resource: &Resource, new: &Value, old: Option<&Value>) {
     if resource.is_built_in() {
         builtin::warnings(&resource.gvk(), new, old).iter().for_each(|warning| context.warn(warning));
+        return;
+    }
+    // A finalizer that says nothing of whose it is may be another's too.
+    let known = |finalizer: &str| old.is_some_and(|old| object::has_finalizer(old, finalizer));
+    let mut added: Vec<&str> =
+        object::finalizers(new).filter(|name| !name.contains('/') && !known(name)).collect();
+    added.sort_unstable();
+    for finalizer in added.into_iter().filter(|name| !STANDARD_FINALIZERS.contains(name)) {
+        let path = if finalizer.contains('.') { " including a path (/)" } else { "" };
+        context.warn(format!(
+            "metadata.finalizers: {}: prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with \
+             other finalizer writers",
+            field::quote(finalizer)
+        ));
     }
 }
 
@@ -218,6 +232,9 @@ pub(crate) fn invalid(target: &Target, value: &Value, errors: &[field::Error]) -
     }
     Status::invalid(&given.group, &given.kind, &target.name, errors)
 }
+
+/// The finalizers that the cluster itself knows.
+const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
 /// Adds what the validation rules of a custom resource say to what was found in the object before. What need not be mended
 /// now is told as a warning. Rules that take long go on where they hold up nobody.

@@ -6,6 +6,7 @@
 //! A request passes fixed steps, each a module that says what it may change: `pipeline` leads through them.
 
 mod admission;
+mod aggregation;
 mod allocate;
 mod audit;
 
@@ -27,6 +28,7 @@ mod discovery;
 mod document;
 mod duration;
 mod elsewhere;
+mod expiry;
 mod health;
 mod heavy;
 mod identity;

@@ -215,6 +215,9 @@ pub(crate) fn restore(new: &mut Value, old: &Value) {
     for key in ["creationTimestamp", "generation"] {
         copy(new, old, key);
     }
+    if object::deletion_timestamp(old).is_some() {
+        copy(new, old, "deletionTimestamp");
+    }
     // Left out they stay as they are; changed they are refused.
     for key in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
         if new.at(&["metadata", key]).is_none() {

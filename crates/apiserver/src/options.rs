@@ -10,6 +10,8 @@ use pilothouse_value::{Status, Value, json};
 use crate::request::Query;
 
 const META: &str = "meta.k8s.io";
+/// The option to delete what cannot be read, at the risk of breaking the cluster.
+const IGNORE_UNREADABLE: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
 
 /// What a list returns, and from when.
 #[derive(Clone, Debug, Default)]
@@ -98,6 +100,8 @@ pub struct DeleteOptions {
     pub uid: Option<String>,
     /// Delete only if the object has this version.
     pub resource_version: Option<String>,
+    /// Delete what cannot be read: refused for everything that can.
+    pub ignore_unreadable: bool,
     /// Do everything but store the result.
     pub dry_run: bool,
 }
@@ -168,6 +172,7 @@ impl WatchOptions {
     /// # Errors
     /// 400 for a timeout that is no number; 422 for combinations that Kubernetes forbids.
     pub(crate) fn parse(query: &Query) -> Result<WatchOptions, Status> {
+        integer(query, "limit")?;
         let options = WatchOptions {
             label_selector: query.filled("labelSelector").map(str::to_owned),
             field_selector: query.filled("fieldSelector").map(str::to_owned),
@@ -302,12 +307,17 @@ impl DeleteOptions {
             ),
             None => (
                 integer(query, "gracePeriodSeconds")?,
-                query.filled("propagationPolicy").map(str::to_owned),
+                query.get("propagationPolicy").map(str::to_owned),
                 query.get("orphanDependents").map(|_| query.flag("orphanDependents")),
                 dry_run(query.all("dryRun"), &mut errors),
-                None,
-                None,
+                // A query has no members of members: those of the preconditions stand beside the others.
+                query.get("uid").map(str::to_owned),
+                query.get("resourceVersion").map(str::to_owned),
             ),
+        };
+        let ignores = match body {
+            Some(body) => body.get(IGNORE_UNREADABLE).and_then(Value::as_bool),
+            None => query.get(IGNORE_UNREADABLE).map(|_| query.flag(IGNORE_UNREADABLE)),
         };
         let path = Path::new("propagationPolicy");
         if orphan.is_some() && policy.is_some() {
@@ -331,8 +341,26 @@ impl DeleteOptions {
             }
             None => orphan.map(|orphan| if orphan { Propagation::Orphan } else { Propagation::Background }),
         };
+        let ignore_unreadable = ignores == Some(true);
+        if ignore_unreadable {
+            let preconditions = match body {
+                Some(body) => body.get("preconditions").is_some_and(|given| !given.is_null()),
+                None => uid.is_some() || version.is_some(),
+            };
+            let others = [
+                (policy.is_some(), "propagationPolicy"),
+                (orphan.is_some(), "orphanDependents"),
+                (grace.is_some(), "gracePeriodSeconds"),
+                (preconditions, "preconditions"),
+            ];
+            errors.extend(others.into_iter().filter(|(given, _)| *given).map(|(_, name)| {
+                let why = format!("cannot be set together with .{name}");
+                field::Error::invalid(&Path::new(IGNORE_UNREADABLE), true, why)
+            }));
+        }
         invalid_unless_empty("DeleteOptions", errors)?;
         Ok(DeleteOptions {
+            ignore_unreadable,
             // A negative grace period means "at once, as good as it goes": one second.
             grace_period_seconds: grace.map(|seconds| if seconds < 0 { 1 } else { seconds }),
             propagation,
@@ -340,6 +368,19 @@ impl DeleteOptions {
             resource_version: version,
             dry_run: dry,
         })
+    }
+
+    /// Checks what is not for many objects at once.
+    ///
+    /// # Errors
+    /// 422 for what is only for one object.
+    pub(crate) fn check_collection(&self) -> Result<(), Status> {
+        let mut errors = Vec::new();
+        if self.ignore_unreadable {
+            let why = "is not allowed with DELETECOLLECTION, try again after removing the option";
+            errors.push(field::Error::invalid(&Path::new(IGNORE_UNREADABLE), true, why));
+        }
+        invalid_unless_empty("DeleteOptions", errors)
     }
 
     /// The options as the document that admission is shown.
@@ -376,7 +417,7 @@ pub(crate) fn manager(option: Option<&str>, user_agent: Option<&str>) -> String 
     }
     let agent = user_agent.unwrap_or_default();
     let name = agent.split('/').next().unwrap_or_default();
-    let printable: String = name.chars().filter(|c| !c.is_control()).take(128).collect();
+    let printable: String = name.chars().filter(|c| field::is_printable(*c)).take(128).collect();
     if printable.is_empty() { "unknown".to_owned() } else { printable }
 }
 
@@ -393,7 +434,7 @@ fn check_manager(manager: &str, errors: &mut Vec<field::Error>) {
     if manager.len() > 128 {
         errors.push(field::Error::too_long(&path, 128));
     }
-    for (at, c) in manager.char_indices().filter(|(_, c)| c.is_control()) {
+    for (at, c) in manager.char_indices().filter(|(_, c)| !field::is_printable(*c)) {
         let why = format!("invalid character U+{:04X} (at position {at})", c as u32);
         errors.push(field::Error::invalid(&path, manager, why));
     }

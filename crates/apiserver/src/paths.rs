@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::{Method, Request, Response, header};
+use http::{HeaderValue, Method, Request, Response, header};
 use pilothouse_value::status::Details;
 use pilothouse_value::{Status, Value, json};
 
@@ -29,18 +29,17 @@ pub(crate) fn serve<B>(
     if openapi::is_openapi(path) {
         return Ok(openapi::serve(&state.registry.table(), request, query));
     }
-    let health_page = ["/healthz", "/livez", "/readyz"].iter().any(|page| path.starts_with(page));
-    if !matches!(*request.method(), Method::GET | Method::HEAD) && !health_page {
-        let message = "the server does not allow this method on the requested resource";
-        return Err(Status::new(405, "MethodNotAllowed", message).with_details(Details::default()));
-    }
     let header = |name| request.headers().get(name).and_then(|value: &http::HeaderValue| value.to_str().ok());
     let pretty = negotiate::wants_pretty(query.get("pretty"), header(header::USER_AGENT));
     let format = if pretty { Format::PrettyJson } else { Format::Json };
     let accept = header(header::ACCEPT);
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    if *request.method() != Method::GET && takes_get_alone(state, &parts) {
+        let message = "the server does not allow this method on the requested resource";
+        return Err(Status::new(405, "MethodNotAllowed", message).with_details(Details::default()));
+    }
     match parts.as_slice() {
-        [] => Ok(render::value(200, &root(state), Format::PrettyJson)),
+        [] | ["index.html"] => Ok(render::value(200, &root(state), Format::PrettyJson)),
         [page @ ("healthz" | "livez" | "readyz"), ..] => {
             let check = path.strip_prefix('/').and_then(|path| path.strip_prefix(page)?.strip_prefix('/'));
             Ok(health::serve(page, check, query))
@@ -53,16 +52,44 @@ pub(crate) fn serve<B>(
         ["api"] | ["apis"] | ["api", _] | ["apis", _] | ["apis", _, _] => {
             discovery::serve(state, &parts, accept, header(header::IF_NONE_MATCH), format)
         }
-        ["openid", "v1", "jwks"] => Ok(render::value(200, &state.identity.signer.key_set(), format)),
+        ["openid", "v1", "jwks"] => {
+            negotiate::route(accept.unwrap_or_default(), &["application/jwk-set+json"], &[])?;
+            let mut response = render::value(200, &state.identity.signer.key_set(), format);
+            let kind = HeaderValue::from_static("application/jwk-set+json");
+            response.headers_mut().insert(header::CONTENT_TYPE, kind);
+            Ok(for_an_hour(response))
+        }
         [".well-known", "openid-configuration"] => {
+            negotiate::route(accept.unwrap_or_default(), &["application/json"], &[])?;
             let host = request.uri().authority().map(|authority| authority.to_string());
             let host = state.address.get().map(ToString::to_string).or(host);
             let host = host.or_else(|| header(header::HOST).map(str::to_owned)).unwrap_or_default();
             let server = format!("https://{host}");
-            Ok(render::value(200, &state.identity.signer.openid_configuration(&server), format))
+            Ok(for_an_hour(render::value(200, &state.identity.signer.openid_configuration(&server), format)))
         }
         _ => Ok(render::no_such_page()),
     }
+}
+
+/// Whether a path answers to GET and no other method. The others do not look at the method, nor does the page that says that
+/// there is none.
+fn takes_get_alone(state: &State, parts: &[&str]) -> bool {
+    match parts {
+        ["api"] | ["api", _] | ["version"] => true,
+        ["openid", "v1", "jwks"] | [".well-known", "openid-configuration"] => true,
+        ["apis", group, version] => {
+            let table = state.registry.table();
+            table.iter().any(|own| own.is_built_in() && own.group == *group && own.version == *version)
+        }
+        _ => false,
+    }
+}
+
+/// An answer that may be kept for an hour by whoever wants.
+fn for_an_hour(mut response: Response<Body>) -> Response<Body> {
+    let value = HeaderValue::from_static("public, max-age=3600");
+    response.headers_mut().insert(header::CACHE_CONTROL, value);
+    response
 }
 
 /// What is served, for people who look at `/`.

@@ -32,7 +32,9 @@ use crate::state::{Context, State, Target};
 use crate::user::{MASTERS, User};
 use crate::verbs::patch::PatchKind;
 use crate::verbs::{create, delete, list, patch, read, scale, update, watch};
-use crate::{admission, authn, authz, compress, connect, in_flight, paths, subresources, warning};
+use crate::{
+    admission, aggregation, authn, authz, compress, connect, in_flight, paths, subresources, warning,
+};
 
 /// How long a write may take, however much time the caller gives it.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(34);
@@ -75,7 +77,8 @@ where
     let compresses =
         matches!(origin, Origin::Network { compress: true, .. }) && compress::wanted(request.headers());
     let id = audit_id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();
-    let answer = AssertUnwindSafe(route(state, origin, request, id)).catch_unwind();
+    let mut level = None;
+    let answer = AssertUnwindSafe(route(state, origin, request, id, &mut level)).catch_unwind();
     let mut response = match answer.await {
         Ok(Ok(response)) => response,
         Ok(Err(status)) => {
@@ -95,6 +98,9 @@ where
     if compresses {
         response = compress::compress(response);
     }
+    if let Some(level) = level {
+        level.write(response.headers_mut());
+    }
     if let Some(audit_id) = audit_id {
         response.headers_mut().insert(HeaderName::from_static("audit-id"), audit_id);
     }
@@ -111,6 +117,7 @@ async fn route<B>(
     origin: Origin,
     request: Request<B>,
     id: &str,
+    level: &mut Option<in_flight::Level>,
 ) -> Result<Response<Body>, Status>
 where
     B: http_body::Body + Send + 'static,
@@ -119,6 +126,9 @@ where
 {
     let query = Query::parse(request.uri().query());
     let info = RequestInfo::parse(request.method(), request.uri().path(), &query);
+    if info.is_cut_short() {
+        return Ok(render::unreadable_path(&info.path));
+    }
     let name = info.resource.as_ref().and_then(|path| path.authorized_name(&info.verb, &query));
     let name = name.as_deref().unwrap_or_default();
     let peer = match &origin {
@@ -144,20 +154,20 @@ where
         log.open(&attributes(&user, &info, name, &query), Head { uri, headers, peer, id }, lasts)
     });
     let Some(mut record) = record else {
-        return carry_out(state, (user, queues), request, asked, None).await;
+        return carry_out(state, (user, queues), request, asked, None, level).await;
     };
     let notes = Some(record.notes.clone());
     let writes = !matches!(info.verb.as_str(), "get" | "list" | "watch");
     let carried = async {
         if lasts || !writes || info.resource.is_none() {
-            return carry_out(state, (user, queues), request, asked, notes).await;
+            return carry_out(state, (user, queues), request, asked, notes, level).await;
         }
         // What is sent stands in the log, so it is read first.
         let (head, body) = request.into_parts();
         let body = body::read(body).await?;
         record.sent(&body);
         let request = Request::from_parts(head, Full::new(body));
-        carry_out(state, (user, queues), request, asked, notes).await
+        carry_out(state, (user, queues), request, asked, notes, level).await
     };
     match AssertUnwindSafe(carried).catch_unwind().await {
         Ok(outcome) => record.close(outcome),
@@ -181,13 +191,15 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> Option<&str> {
     panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str))
 }
 
-/// Carries a request out that `user` has sent. `queues` says whether it waits for its turn.
+/// Carries a request out that `user` has sent. `queues` says whether it waits for its turn; `level` is set as soon as it is
+/// known whose turn it is.
 async fn carry_out<B>(
     state: Arc<State>,
     (user, queues): (User, bool),
     request: Request<B>,
     asked: Asked<'_>,
     notes: Option<Arc<Notes>>,
+    level: &mut Option<in_flight::Level>,
 ) -> Result<Response<Body>, Status>
 where
     B: http_body::Body + Send + 'static,
@@ -202,7 +214,11 @@ where
     }
     let mut context = Context::new(state.clone(), other.unwrap_or(user), user_agent);
     context.notes = notes;
-    let lasts = info.verb == "watch" || info.resource.as_ref().is_some_and(connect::is_connect_path);
+    let connects = info.verb == "proxy" || info.resource.as_ref().is_some_and(connect::is_connect_path);
+    let lasts = info.verb == "watch" || connects;
+    if !connects {
+        *level = Some(state.in_flight.level(&context.user).clone());
+    }
     let _place = if queues && !lasts && !context.user.is_in(MASTERS) {
         match state.in_flight.enter().await {
             Some(place) => Some(place),
@@ -214,24 +230,35 @@ where
     let asked = attributes(&context.user, info, name, query);
     match authz::authorize(&state, &asked, context.notes.as_deref()).await {
         Ok(()) => {}
-        Err(authz::Refusal::Forbidden(status)) => return Err(status),
+        Err(authz::Refusal::Forbidden(status)) => {
+            let format = negotiate::of_failure(text(request.headers(), header::ACCEPT), false);
+            return Ok(render::unsniffed(render::failure(&status, format)));
+        }
         Err(authz::Refusal::Failed(why)) => return Ok(render::failed_page(request.uri(), &why)),
     }
 
+    if info.path.starts_with("//") {
+        return Ok(render::no_such_page());
+    }
     let Some(path) = &info.resource else {
         return paths::serve(&state, &request, query);
     };
     let Some(resource) = state.registry.get(&path.group, &path.version, &path.resource) else {
         let known = state.registry.table().has_group(&path.group);
-        return if known { Err(Status::no_such_path()) } else { Ok(render::no_such_page()) };
+        let elsewhere = !known && aggregation::serves(&state, &path.group, &path.version);
+        return if known { Err(Status::no_such_path()) } else { Ok(render::no_page(elsewhere)) };
     };
     // Paths of defined kinds are looked at as a whole: one of the other scope is nobody's.
     let everywhere = matches!(info.verb.as_str(), "list" | "watch");
+    let namespace = path.namespace.as_deref().filter(|namespace| !namespace.is_empty());
     if !resource.is_built_in()
-        && resource.namespaced != path.namespace.is_some()
+        && resource.namespaced != namespace.is_some()
         && !(resource.namespaced && everywhere)
     {
         return Ok(render::no_such_page());
+    }
+    if resource.is_built_in() && info.verb == "watch" && request.method() != http::Method::GET {
+        return Err(wrong_method());
     }
     let target = target(&resource, path, &info.verb)?;
     if resource.custom.as_ref().is_some_and(|custom| !custom.sound) {
@@ -262,10 +289,9 @@ where
     let accept = request.headers().get(header::ACCEPT).cloned();
     let accept = accept.as_ref().and_then(|value| value.to_str().ok());
     let accepted = negotiate::accept(accept, endpoint)?;
-    if request.method() == http::Method::HEAD {
-        // Upstream routes GET alone.
-        let message = "the server does not allow this method on the requested resource";
-        return Err(Status::new(405, "MethodNotAllowed", message).with_details(Details::default()));
+    if request.method() == http::Method::HEAD && resource.is_built_in() {
+        // Upstream routes GET alone; the handler of defined kinds does not look at the method again.
+        return Err(wrong_method());
     }
     one_or_many(accepted, &info.verb, &resource)?;
     let pretty = negotiate::wants_pretty(query.get("pretty"), context.user_agent.as_deref());
@@ -273,17 +299,15 @@ where
         Format::Json if pretty => Accepted { format: Format::PrettyJson, ..accepted },
         _ => accepted,
     };
-    let style = Style {
-        accepted,
-        include: Include::parse(query.get("includeObject").unwrap_or_default())
-            .ok_or_else(|| unknown_include(query.get("includeObject").unwrap_or_default()))?,
-        now: state.clock.now(),
+    let style = Style { accepted, include: include(query, accepted.transform)?, now: state.clock.now() };
+    // A watch lasts as long as it says itself.
+    let limit = match info.verb.as_str() {
+        "watch" => state.tuning.request_timeout,
+        _ => timeout(query, state.tuning.request_timeout)?,
     };
-    let limit = timeout(query, state.tuning.request_timeout)?;
     context.deadline = context.deadline.min(tokio::time::Instant::now() + limit);
     let call = Call { context: &context, target: &target, query, style };
     let answer = if info.verb == "watch" {
-        // A watch lasts as long as it says itself.
         match accepted.format {
             Format::Yaml => Err(negotiate::no_stream()),
             Format::Json | Format::PrettyJson | Format::Protobuf => call.watch().await,
@@ -307,10 +331,20 @@ where
     Ok(response)
 }
 
-fn unknown_include(given: &str) -> Status {
-    let path = field::Path::new("includeObject");
-    let error = field::Error::invalid(&path, given, "must be 'Metadata', 'Object', 'None', or empty");
-    Status::bad_request(format!("Unable to convert to Table as requested: {error}"))
+/// How much of the object goes into the row of a table.
+///
+/// # Errors
+/// 400 for a table with something else.
+fn include(query: &Query, transform: Transform) -> Result<Include, Status> {
+    if !matches!(transform, Transform::Table(_)) {
+        return Ok(Include::default());
+    }
+    let given = query.get("includeObject").unwrap_or_default();
+    Include::parse(given).ok_or_else(|| {
+        let path = field::Path::new("includeObject");
+        let error = field::Error::invalid(&path, given, "must be 'Metadata', 'Object', 'None', or empty");
+        Status::bad_request(format!("Unable to convert to Table as requested: {error}"))
+    })
 }
 
 /// Metadata of one object and of a list are two kinds, and each is for its own verbs.
@@ -376,6 +410,15 @@ fn target(resource: &Arc<Resource>, path: &ResourcePath, verb: &str) -> Result<T
     if !resource.namespaced && path.namespace.is_some() && path.resource != "namespaces" {
         return Err(Status::no_such_path());
     }
+    let connects = connect::is_connect_path(path);
+    // What is only reviewed has no objects, so no path leads to one.
+    let reviewed = resource.verbs.iter().all(|verb| verb == "create");
+    let nameless = reviewed && path.name.is_some() && path.subresource.is_none();
+    let deeper = !path.rest.is_empty() && path.subresource.as_deref() != Some("proxy");
+    let twice = path.resource == "namespaces" && path.namespace.is_some() && path.name.is_none();
+    if resource.is_built_in() && (verb == "proxy" || deeper || twice || nameless) {
+        return Err(Status::no_such_path());
+    }
     // Only lists and watches reach over all namespaces.
     if resource.namespaced && path.namespace.is_none() {
         if path.name.is_some() {
@@ -387,8 +430,11 @@ fn target(resource: &Arc<Resource>, path: &ResourcePath, verb: &str) -> Result<T
     }
     let without_name = path.name.is_none() && matches!(verb, "get" | "update" | "patch" | "delete");
     let with_name = path.name.is_some() && path.subresource.is_none() && verb == "create";
-    if without_name || with_name {
+    if resource.is_built_in() && (without_name || with_name) {
         return Err(wrong_method());
+    }
+    if without_name {
+        return Err(Status::bad_request("name must be provided"));
     }
     let verbs = match path.subresource.as_deref() {
         None => &resource.verbs,
@@ -402,22 +448,50 @@ fn target(resource: &Arc<Resource>, path: &ResourcePath, verb: &str) -> Result<T
         },
     };
     let known = verbs.iter().any(|own| own == verb);
-    if !known && !connect::is_connect_path(path) {
+    if !known && !connects {
         return Err(if resource.is_built_in() {
             wrong_method()
         } else {
             Status::method_not_allowed(&resource.group, &resource.plural, verb)
         });
     }
-    Ok(Target {
+    let target = Target {
         resource: resource.clone(),
         namespace: match &path.namespace {
             Some(namespace) if resource.namespaced => namespace.clone(),
             _ => String::new(),
         },
-        name: path.name.clone().unwrap_or_default(),
+        // Where a defined kind is created below a name, the body says the name.
+        name: path.name.clone().filter(|_| !with_name).unwrap_or_default(),
         subresource: path.subresource.clone(),
-    })
+    };
+    check_key(&target)?;
+    Ok(target)
+}
+
+/// Refuses the names under which nothing can be stored.
+///
+/// # Errors
+/// 400 for such a name, 500 for such a namespace, which upstream's storage refuses itself.
+fn check_key(target: &Target) -> Result<(), Status> {
+    let name = target.name.as_str();
+    let wrong = match name {
+        "." | ".." => Some(format!("may not be '{name}'")),
+        _ if name.contains('%') => Some("may not contain '%'".to_owned()),
+        _ => None,
+    };
+    if let Some(why) = wrong {
+        return Err(Status::bad_request(format!("Name parameter invalid: {}: {why}", field::quote(name))));
+    }
+    if matches!(target.namespace.as_str(), "." | "..") {
+        let resource = &target.resource;
+        let group = if resource.is_built_in() { "" } else { &resource.group };
+        let parts = [group, &resource.plural, &target.namespace, name];
+        let key: String =
+            parts.into_iter().filter(|part| !part.is_empty()).flat_map(|part| ["/", part]).collect();
+        return Err(Status::new(500, "", format!("invalid key: {}", field::quote(&key))));
+    }
+    Ok(())
 }
 
 /// 405 for a path that is not served with this method.
@@ -462,7 +536,8 @@ impl Call<'_> {
         // What is not of the resource's own kind is never shown as a row of it.
         let printer = match self.target.subresource.as_deref() {
             None | Some("status") => Some(resource.printer()),
-            Some("scale") if !resource.is_built_in() => Some(Printer::custom_scale()),
+            Some("scale") if resource.is_built_in() => Some(Printer::built_in_scale()),
+            Some("scale") => Some(Printer::custom_scale()),
             Some(_) => None,
         };
         render::object(code, printer, document, self.style)
@@ -477,10 +552,18 @@ impl Call<'_> {
     {
         let encoding = negotiate::content_type(text(request.headers(), header::CONTENT_TYPE))?;
         let bytes = body::read(request.into_body()).await?;
+        if self.target.subresource.as_deref() == Some("scale") && !self.target.resource.is_built_in() {
+            // The path is enough to tell what it is, as for built-in kinds.
+            return intake::decode(encoding, &bytes);
+        }
         intake::decode_object(encoding, &bytes, &self.target.resource)
     }
 
     async fn get(&self) -> Result<Response<Body>, Status> {
+        if self.query.flag("export") && self.target.subresource.is_none() {
+            let why = "the export parameter, deprecated since v1.14, is no longer supported";
+            return Err(Status::bad_request(why));
+        }
         let document = match self.target.subresource.as_deref() {
             Some("scale") => scale::get(self.context, self.target).await?,
             _ => read::get(self.context, self.target, self.query.get("resourceVersion")).await?,
@@ -586,6 +669,7 @@ impl Call<'_> {
     {
         let list_options = ListOptions::parse(self.query)?;
         let options = delete_options(self.query, request).await?;
+        options.check_collection()?;
         let page = delete::delete_collection(self.context, self.target, &list_options, &options).await?;
         Ok(render::list(&self.target.resource, &page, self.style))
     }

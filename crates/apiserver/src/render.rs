@@ -243,7 +243,33 @@ fn of_version(table: &mut Value, version: MetaVersion) {
 
 /// 404 for a path that nobody knows.
 pub(crate) fn no_such_page() -> Response<Body> {
-    response(404, "text/plain; charset=utf-8", Body::full("404 page not found\n"))
+    plain(404, "404 page not found\n")
+}
+
+/// What is said of a path that is not served here: that nobody knows it, or that whoever serves it cannot be reached.
+pub(crate) fn no_page(elsewhere: bool) -> Response<Body> {
+    if elsewhere { plain(503, "service unavailable\n") } else { no_such_page() }
+}
+
+/// Plain text, which nobody shall take for something else.
+pub(crate) fn plain(code: u16, text: impl Into<Bytes>) -> Response<Body> {
+    unsniffed(response(code, "text/plain; charset=utf-8", Body::full(text.into())))
+}
+
+/// An answer of which nobody shall guess the form.
+pub(crate) fn unsniffed(mut response: Response<Body>) -> Response<Body> {
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// 500 for a path that stops after `watch` or `proxy`: upstream's filters give up on it before any handler sees it.
+pub(crate) fn unreadable_path(path: &str) -> Response<Body> {
+    let quoted = pilothouse_value::field::quote(path);
+    let why =
+        format!("failed to create RequestInfo: unable to determine kind and namespace from url, {path}");
+    let mut response = plain(500, format!("Internal Server Error: {quoted}: {why}\n"));
+    response.headers_mut().remove(header::CACHE_CONTROL);
+    response
 }
 
 /// What is said of a request that nobody could decide on. Browsers may show the text.

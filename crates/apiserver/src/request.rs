@@ -38,17 +38,22 @@ pub(crate) struct ResourcePath {
 impl RequestInfo {
     /// Reads the method, path and query of a request.
     pub(crate) fn parse(method: &http::Method, path: &str, query: &Query) -> RequestInfo {
+        // Escaped slashes separate too: upstream looks at the decoded path. Slashes in a row leave an empty part between them.
         let path = decode(path);
+        let parts: Vec<String> = match path.trim_matches('/') {
+            "" => Vec::new(),
+            trimmed => trimmed.split('/').map(str::to_owned).collect(),
+        };
         let mut info = RequestInfo {
-            path: path.clone().into_owned(),
+            path: path.into_owned(),
             verb: method.as_str().to_ascii_lowercase(),
             resource: None,
         };
-        // What is escaped divides a path as well as what is not, and what is empty within it counts.
-        let parts: Vec<String> = path.trim_matches('/').split('/').map(str::to_owned).collect();
         let (group, version, mut parts) = match parts.first().map(String::as_str) {
             Some("api") if parts.len() >= 3 => (String::new(), parts[1].clone(), &parts[2..]),
-            Some("apis") if parts.len() >= 4 => (parts[1].clone(), parts[2].clone(), &parts[3..]),
+            Some("apis") if parts.len() >= 4 && !parts[1].is_empty() => {
+                (parts[1].clone(), parts[2].clone(), &parts[3..])
+            }
             _ => return info,
         };
 
@@ -73,7 +78,7 @@ impl RequestInfo {
         if parts.first().is_some_and(|part| part == "namespaces")
             && let Some(namespace) = parts.get(1)
         {
-            resource.namespace = Some(namespace.clone()).filter(|namespace| !namespace.is_empty());
+            resource.namespace = Some(namespace.clone());
             // `status` and `finalize` belong to the namespace itself; anything else lives in it.
             if parts.len() > 2 && !matches!(parts[2].as_str(), "status" | "finalize") {
                 parts = &parts[2..];
@@ -94,6 +99,19 @@ impl RequestInfo {
         info.verb = verb.to_owned();
         info.resource = Some(resource);
         info
+    }
+}
+
+impl RequestInfo {
+    /// Whether the path ends with one of the old prefixes, so that it cannot be told what is meant.
+    pub(crate) fn is_cut_short(&self) -> bool {
+        let mut parts = self.path.split('/').filter(|part| !part.is_empty());
+        let below = match parts.next() {
+            Some("api") => 1,
+            Some("apis") => 2,
+            _ => return false,
+        };
+        self.resource.is_none() && matches!(parts.nth(below), Some("watch" | "proxy"))
     }
 }
 

@@ -236,7 +236,9 @@ impl Rules {
         let names = match (group, plural) {
             ("", "namespaces") | ("apps", "statefulsets") => NameRule::Label,
             // The rules of the kinds say what they may be called.
-            ("", "events") | ("networking.k8s.io", "ipaddresses") => NameRule::PathSegment,
+            ("", "events")
+            | ("networking.k8s.io", "ipaddresses")
+            | ("apiregistration.k8s.io", "apiservices") => NameRule::PathSegment,
             ("", "services") => NameRule::Label,
             // Trust bundles have the name of their signer in theirs.
             ("rbac.authorization.k8s.io", _) | ("certificates.k8s.io", "clustertrustbundles") => {

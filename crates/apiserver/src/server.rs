@@ -23,6 +23,7 @@ use crate::certs::CertifiedKey;
 use crate::client::Client;
 use crate::components;
 use crate::elsewhere::ObjectsElsewhere;
+use crate::expiry::{self, Expiry};
 use crate::identity::{Given, Identity, IdentityError};
 use crate::impersonation::Memory;
 use crate::in_flight::{self, InFlight};
@@ -345,8 +346,10 @@ impl Builder {
                 self.service_network.1,
                 self.node_ports,
             )),
+            expiry: Expiry::default(),
             shutdown: shutdown.clone(),
         });
+        expiry::adopt(&state);
         bootstrap::run(&state).map_err(StartError::Bootstrap)?;
         Ok(Server { state, _stop: Arc::new(shutdown.drop_guard()) })
     }

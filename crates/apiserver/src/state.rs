@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
 use pilothouse_store::{Clock, Store};
-use pilothouse_value::{Status, Value};
+use pilothouse_value::{Status, Value, object};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -16,6 +16,7 @@ use crate::admission::webhook::Configurations;
 use crate::allocate::Allocations;
 use crate::audit::{AuditLog, Notes};
 use crate::elsewhere::ObjectsElsewhere;
+use crate::expiry::Expiry;
 use crate::identity::Identity;
 use crate::impersonation::Memory;
 use crate::in_flight::InFlight;
@@ -75,6 +76,8 @@ pub(crate) struct State {
     /// Held while definitions are written, so that no two decide on names at once.
     pub(crate) definitions: Mutex<()>,
     pub(crate) allocations: Mutex<Allocations>,
+    /// The events that go when their time is over.
+    pub(crate) expiry: Expiry,
     /// Cancelled when the server stops: watches and tasks end.
     pub(crate) shutdown: CancellationToken,
 }
@@ -171,7 +174,37 @@ pub(crate) struct Target {
 impl Target {
     /// 404 for the object.
     pub(crate) fn not_found(&self) -> Status {
-        Status::not_found(&self.resource.group, &self.resource.plural, &self.name)
+        // The one resource that upstream names in the singular here.
+        let plural = match self.resource.plural.as_str() {
+            "componentstatuses" if self.resource.group.is_empty() => "componentstatus",
+            plural => plural,
+        };
+        Status::not_found(&self.resource.group, plural, &self.name)
+    }
+
+    /// The place of the object in upstream's storage, as errors of that storage name it. A rehearsal looks without the prefix
+    /// of the storage.
+    pub(crate) fn storage_key(&self, dry_run: bool) -> String {
+        let own = self.resource.stored_under();
+        let prefix = if dry_run { "" } else { "/registry" };
+        let parts = [prefix.trim_start_matches('/'), &own, &self.namespace, &self.name];
+        parts.into_iter().filter(|part| !part.is_empty()).flat_map(|part| ["/", part]).collect()
+    }
+
+    /// 409 of upstream's storage for an object that has another uid than it was taken to have.
+    ///
+    /// # Errors
+    /// If it has.
+    pub(crate) fn require_uid(&self, uid: &str, current: &Value, dry_run: bool) -> Result<(), Status> {
+        let own = object::uid(current);
+        if uid.is_empty() || uid == own {
+            return Ok(());
+        }
+        Err(self.conflict(&format!(
+            "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
+             UID in precondition: {uid}, UID in object meta: {own}",
+            self.storage_key(dry_run),
+        )))
     }
 
     /// 409: the object is no longer what the caller took it for.
@@ -189,20 +222,24 @@ impl Target {
         Status::forbidden(&self.resource.group, &self.resource.plural, &self.name, why)
     }
 
+    /// Whether the rules of metadata are looked at twice when the object is changed: by the kind, and for all kinds. Of built-in
+    /// kinds few still do it themselves.
+    pub(crate) fn looks_twice(&self) -> bool {
+        self.resource.custom.is_some() || self.resource.is("apiregistration.k8s.io", "apiservices")
+    }
+
     /// 422 with what is wrong. What two rules of a built-in kind find is told once.
     pub(crate) fn invalid(&self, errors: &[pilothouse_value::field::Error]) -> Status {
-        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        let is_told = |index: usize| {
-            let mut earlier = texts.iter().take(index);
-            !self.resource.is_built_in() || !earlier.any(|text| Some(text) == texts.get(index))
-        };
-        let errors: Vec<_> = errors
-            .iter()
-            .cloned()
-            .enumerate()
-            .filter(|(index, _)| is_told(*index))
-            .map(|(_, error)| error)
-            .collect();
+        let mut errors = errors.to_vec();
+        if !self.looks_twice() {
+            let mut texts: Vec<String> = Vec::new();
+            errors.retain(|error| {
+                let text = error.to_string();
+                let known = texts.contains(&text);
+                texts.push(text);
+                !known
+            });
+        }
         // Upstream has one internal kind for both groups of events, that of the core.
         let group = if &*self.resource.group == "events.k8s.io" { "" } else { &self.resource.group };
         Status::invalid(group, &self.resource.kind, &self.name, &errors)

@@ -242,7 +242,7 @@ pub(crate) async fn bind(
 ) -> Result<Document, Status> {
     let node = binding.str_at(&["target", "name"]).unwrap_or_default().to_owned();
     let own = object::name(binding);
-    if !own.is_empty() && own != target.name {
+    if own != target.name {
         return Err(Status::bad_request("name in URL does not match name in Binding object"));
     }
     let errors = builtin::validate_binding(binding);
@@ -257,6 +257,7 @@ pub(crate) async fn bind(
     // The binding changes the spec, which the pod's own rules keep everyone else from.
     let pod = Target { subresource: Some("binding".into()), ..target.clone() };
     update::change(context, &pod, options, "", Tracking::Done, |current| {
+        target.require_uid(object::uid(binding), current, options.dry_run)?;
         if object::deletion_timestamp(current).is_some() {
             return Err(target
                 .conflict(&format!("pod {} is being deleted, cannot be assigned to a host", target.name)));
@@ -274,12 +275,16 @@ pub(crate) async fn bind(
         }
         let mut pod = current.clone();
         pod.set(&["spec", "nodeName"], node.as_str());
-        let mut scheduled = json!({
+        pod.take(&["status", "nominatedNodeName"]);
+        for part in ["annotations", "labels"] {
+            let given = binding.at(&["metadata", part]).and_then(Value::as_object);
+            for (key, value) in given.into_iter().flat_map(|given| given.iter()) {
+                pod.set(&["metadata", part, key], value.clone());
+            }
+        }
+        let scheduled = json!({
             "type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": now.as_str(),
         });
-        if let Some(generation) = current.i64_at(&["metadata", "generation"]) {
-            scheduled.set(&["observedGeneration"], generation);
-        }
         crate::crd::names::set_condition(&mut pod, scheduled);
         Ok(pod)
     })

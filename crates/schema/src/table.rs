@@ -126,6 +126,12 @@ impl Printer {
         &SCALE
     }
 
+    /// The printer of the scale of a built-in kind.
+    pub fn built_in_scale() -> &'static Self {
+        static SCALE: std::sync::LazyLock<Printer> = std::sync::LazyLock::new(extension::built_in_scale);
+        &SCALE
+    }
+
     /// The printer of one version of a custom resource, given as it stands in `spec.versions` of its definition.
     pub fn custom(version: &Value) -> Self {
         let text = |column: &Value, key: &str| column.str_at(&[key]).unwrap_or_default().to_owned();

@@ -314,8 +314,14 @@ pub fn quote(text: &str) -> String {
     out
 }
 
-/// Whether Go prints a character as it is: Rust does so, too, where it follows another one that it may belong to.
-fn is_printable(c: char) -> bool {
-    let pair: String = ['a', c].into_iter().collect();
-    pair.escape_debug().nth(2).is_none()
+/// Whether a character is one of those that Go's `unicode.IsPrint` lets through: letters, marks, numbers, punctuation, symbols
+/// and the space.
+pub fn is_printable(c: char) -> bool {
+    if c.is_ascii() {
+        return !c.is_ascii_control();
+    }
+    // What Rust shows as it is, behind a letter: alone it would also escape marks that belong to the character before.
+    let mut bytes = [b'a', 0, 0, 0, 0];
+    let length = c.encode_utf8(&mut bytes[1..]).len();
+    std::str::from_utf8(&bytes[..=length]).is_ok_and(|text| text.escape_debug().count() == 2)
 }

@@ -16,6 +16,8 @@ pub struct Status {
     pub message: String,
     /// What the failure is about; boxed because most statuses carry none.
     pub details: Option<Box<Details>>,
+    /// The token with which a list goes on whose own token has expired.
+    pub continue_token: Option<Box<str>>,
 }
 
 /// The `details` of a [`Status`].
@@ -49,7 +51,7 @@ pub struct Cause {
 impl Status {
     /// A failure with code, reason and text.
     pub fn new(code: u16, reason: &str, message: impl Into<String>) -> Self {
-        Self { code, reason: reason.to_owned(), message: message.into(), details: None }
+        Self { code, reason: reason.to_owned(), message: message.into(), details: None, continue_token: None }
     }
 
     /// The same failure with details.
@@ -261,6 +263,9 @@ impl Status {
         }
         if let Some(details) = &self.details {
             status.set(&["details"], details.to_value());
+        }
+        if let Some(token) = &self.continue_token {
+            status.set(&["metadata", "continue"], &**token);
         }
         status
     }

@@ -132,7 +132,8 @@ pub(crate) async fn create_object(
 pub(crate) fn set_namespace(target: &Target, value: &mut Value) -> Result<(), Status> {
     if target.namespace.is_empty() {
         value.take(&["metadata", "namespace"]);
-        if target.resource.namespaced {
+        // Of a built-in kind it is told like everything else that is wrong with the object.
+        if target.resource.namespaced && !target.resource.is_built_in() {
             return Err(Status::bad_request("an empty namespace may not be set during creation"));
         }
         return Ok(());

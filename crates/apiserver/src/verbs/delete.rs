@@ -19,6 +19,10 @@ const FOREGROUND: &str = "foregroundDeletion";
 /// Seconds that a pod gets to end if nothing says otherwise.
 const POD_GRACE: i64 = 30;
 
+/// What the deletion of a job says that does not say what becomes of its pods.
+const ORPHANS_PODS: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set \
+     propagationPolicy=Orphan to suppress this warning";
+
 /// What a deletion came to.
 #[derive(Debug)]
 pub(crate) enum Deleted {
@@ -68,7 +72,13 @@ async fn delete_as(
     options: &DeleteOptions,
 ) -> Result<Deleted, Status> {
     for _ in 0..verbs::ATTEMPTS {
+        if options.propagation.is_none() && target.resource.is("batch", "jobs") {
+            context.warn(ORPHANS_PODS);
+        }
         let stored = verbs::stored(&context.state, target)?;
+        if options.ignore_unreadable {
+            return Err(readable(target));
+        }
         let current = present::present(&context.state, &target.resource, &stored)
             .await
             .map_err(|status| present::unreadable(target, &stored, &status))?
@@ -129,10 +139,6 @@ async fn try_delete(
         propagation = Some(Propagation::Orphan);
     }
     if propagation.is_none() && resource.is("batch", "jobs") {
-        context.warn(
-            "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or \
-             set propagationPolicy=Orphan to suppress this warning",
-        );
         propagation = Some(Propagation::Orphan);
     }
     if resource.is(crd::GROUP, crd::PLURAL) && !marked {
@@ -151,7 +157,7 @@ async fn try_delete(
         if !definition && !is_namespace {
             new.set(&["metadata", "deletionGracePeriodSeconds"], grace);
         }
-        if object::generation(&new) > 0 && !definition {
+        if object::generation(&new) > 0 && !definition && !is_namespace {
             new.set(&["metadata", "generation"], object::generation(&new) + 1);
         }
         changed = true;
@@ -217,18 +223,29 @@ fn last_state(current: &Value, marked: &Value) -> Value {
     if object::deletion_timestamp(current).is_some() { marked.clone() } else { current.clone() }
 }
 
+/// 409: the object that was to be deleted because it cannot be read can be read.
+fn readable(target: &Target) -> Status {
+    let key = target.storage_key(false);
+    target.conflict(&format!(
+        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: \
+         unsafe deletion is not allowed because the object is decodable from storage"
+    ))
+}
+
 fn check_preconditions(target: &Target, options: &DeleteOptions, current: &Value) -> Result<(), Status> {
-    // Upstream names the kind here, and not the resource.
-    let conflict =
-        |why: &str| Status::conflict(&target.resource.group, &target.resource.kind, &target.name, why);
-    let version = object::resource_version(current);
     let resource = &target.resource;
-    if resource.is(crd::GROUP, crd::PLURAL) && object::deletion_timestamp(current).is_none() {
-        // The first deletion of a definition looks at these itself.
+    let version = object::resource_version(current);
+    // Events of either group are stored as those of the core group.
+    let group = if resource.group == "events.k8s.io" { "" } else { &resource.group };
+    // Upstream names the kind here, and not the resource.
+    let conflict = |why: &str| Status::conflict(group, &resource.kind, &target.name, why);
+    let definition = resource.is(crd::GROUP, crd::PLURAL) && object::deletion_timestamp(current).is_none();
+    if definition || resource.is("", "namespaces") {
+        // Namespaces, and definitions until they go, look at these themselves.
+        let failed = if definition { "precondition failed" } else { "Precondition failed" };
         let conflict = |what: &str, wanted: &str, found: &str| {
-            target.conflict(&format!(
-                "precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
-            ))
+            let why = format!("{failed}: {what} in precondition: {wanted}, {what} in object meta: {found}");
+            target.conflict(&why)
         };
         if let Some(uid) = options.uid.as_deref().filter(|uid| *uid != object::uid(current)) {
             return Err(conflict("UID", uid, object::uid(current)));
@@ -308,7 +325,14 @@ pub(crate) async fn delete_collection(
     list_options: &ListOptions,
     options: &DeleteOptions,
 ) -> Result<Page, Status> {
-    let page = list::list(context, target, list_options).await?;
+    // Upstream lists page by page, and a version with a limit means exactly that version.
+    let exact = list_options.resource_version_match.is_none()
+        && list_options.resource_version.as_deref().is_some_and(|version| version != "0");
+    let mut list_options = list_options.clone();
+    if exact && list_options.limit == 0 {
+        list_options.limit = usize::MAX;
+    }
+    let page = list::list(context, target, &list_options).await?;
     for document in &page.items {
         let value = document.value();
         let one = Target {

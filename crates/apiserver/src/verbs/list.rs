@@ -127,17 +127,21 @@ impl Start {
     ) -> Result<Start, Status> {
         let state = &context.state;
         if let Some(text) = &options.continue_token {
+            let (version, key) = read_token(text)?;
             if options.resource_version.as_deref().is_some_and(|version| version != "0") {
                 return Err(Status::bad_request(
                     "specifying resource version is not allowed when using continue",
                 ));
             }
-            let (version, key) = read_token(text)?;
             let after = match key.split_once('/') {
                 Some((namespace, name)) if !single_namespace => (namespace.to_owned(), name.to_owned()),
                 _ => (namespace.to_owned(), key.clone()),
             };
             let snapshot = match u64::try_from(version) {
+                Ok(version) if version > state.store.revision() => {
+                    read::reach(state, version).await?;
+                    state.store.snapshot_at(version).map_err(|_| expired_page(&key))?
+                }
                 Ok(version) => state.store.snapshot_at(version).map_err(|_| expired_page(&key))?,
                 // A negative version continues with what is there now.
                 Err(_) => state.store.snapshot(),
@@ -172,48 +176,55 @@ fn token(version: i64, key: &str) -> String {
 fn read_token(text: &str) -> Result<(i64, String), Status> {
     let invalid =
         |why: &str| Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
-    let bytes = base64::decode(Alphabet::RawUrl, text.trim_end_matches('=').as_bytes())
-        .map_err(|error| invalid(&error.to_string()))?;
+    let bytes =
+        base64::decode(Alphabet::RawUrl, text.as_bytes()).map_err(|error| invalid(&error.to_string()))?;
     let document = parse::json(&bytes)
         .map_err(|error| invalid(&parse::json_syntax_error(&bytes).unwrap_or_else(|| error.to_string())))?
         .value;
-    if document.str_at(&["v"]) != Some("meta.k8s.io/v1") {
-        let version = document.str_at(&["v"]).unwrap_or_default();
-        return Err(invalid(&format!("server does not recognize this encoded version {version}")));
+    if let Some(found) = Some(intake::go_name(&document)).filter(|found| !matches!(*found, "object" | "null"))
+    {
+        let why = format!("json: cannot unmarshal {found} into Go value of type storage.continueToken");
+        return Err(invalid(&why));
     }
-    for (key, wanted) in [("v", "string"), ("rv", "int64"), ("start", "string")] {
-        let Some(member) = document.get(key).filter(|member| !member.is_null()) else { continue };
-        let fits =
-            if wanted == "string" { member.as_str().is_some() } else { matches!(member, Value::Int(_)) };
-        if !fits {
-            let found = intake::go_name(member);
-            return Err(invalid(&format!(
-                "json: cannot unmarshal {found} into Go struct field continueToken.{key} of type {wanted}"
-            )));
+    for (member, wanted, expected) in
+        [("v", "string", "string"), ("rv", "number", "int64"), ("start", "string", "string")]
+    {
+        let found = document.get(member).map_or("null", intake::go_name);
+        if found != wanted && found != "null" {
+            let field = format!("continueToken.{member} of type {expected}");
+            return Err(invalid(&format!("json: cannot unmarshal {found} into Go struct field {field}")));
         }
     }
-    let version = document.get("rv").and_then(Value::as_i64).unwrap_or_default();
-    let start = document.str_at(&["start"]).unwrap_or_default();
-    // It must not lead out of what is listed.
-    if start.split('/').any(|part| part == "." || part == "..") || start.contains("//") {
-        return Err(invalid(start));
+    let encoding = document.str_at(&["v"]).unwrap_or_default();
+    if encoding != "meta.k8s.io/v1" {
+        return Err(invalid(&format!("server does not recognize this encoded version {encoding}")));
     }
-    if version == 0 || start.is_empty() {
+    let version = document.get("rv").and_then(Value::as_i64).unwrap_or_default();
+    if version == 0 {
         return Err(invalid("incorrect encoded start resourceVersion (version meta.k8s.io/v1)"));
+    }
+    let start = document.str_at(&["start"]).unwrap_or_default();
+    if start.is_empty() {
+        return Err(invalid("encoded start key empty (version meta.k8s.io/v1)"));
+    }
+    // Nobody climbs out of the resource by a key.
+    let mut parts = start.strip_prefix('/').unwrap_or(start).split('/');
+    if parts.any(|part| matches!(part, "" | "." | "..")) {
+        return Err(invalid(start));
     }
     Ok((version, start.trim_end_matches('\u{0}').trim_start_matches('/').to_owned()))
 }
 
 /// 410 with a token that goes on with what is there now.
 fn expired_page(key: &str) -> Status {
-    let status = Status::expired(
+    let mut status = Status::expired(
         "The provided continue parameter is too old to display a consistent list result. You can start a new list \
          without the continue parameter, or use the continue token in this response to retrieve the remainder of the \
          results. Continuing with the provided token results in an inconsistent list - objects that were created, \
          modified, or deleted between the time the first chunk was returned and now may show up in the list.",
     );
-    // A Status has room for the token only in its metadata, which this type does not carry: it travels in the details.
-    status.with_cause("ContinueToken", token(-1, key), "")
+    status.continue_token = Some(token(-1, key).into());
+    status
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use pilothouse_value::{Status, Timestamp, Value};
 
 use crate::crd;
 use crate::document;
+use crate::expiry;
 use crate::options::{self, WriteOptions};
 use crate::present;
 use crate::state::{Context, State, Target};
@@ -55,6 +56,9 @@ pub(crate) async fn put(
     let outcome = commit(state, target, expected, Change::Put(&mut build))?;
     if let Outcome::Stored(stored) = &outcome {
         crd::lifecycle::written(state, target, stored);
+        if target.resource.plural == "events" && target.resource.is_built_in() {
+            expiry::written(state, &target.namespace, &target.name, stored.revision());
+        }
     }
     Ok(outcome)
 }

@@ -23,11 +23,7 @@ pub(crate) async fn get(
     version: Option<&str>,
 ) -> Result<Document, Status> {
     let state = &context.state;
-    let version = parse(version).map_err(|status| {
-        // Upstream's storage reads this one, and what it says becomes no answer of the API.
-        let why = status.message.trim_start_matches("invalid resource version: ").to_owned();
-        Status::new(500, "", why)
-    })?;
+    let version = parse(version).map_err(|status| bare(&status))?;
     if let Some(version) = version {
         reach(state, version).await?;
     }
@@ -38,6 +34,11 @@ pub(crate) async fn get(
     present::present(state, &target.resource, &stored)
         .await
         .map_err(|status| present::unreadable(target, &stored, &status))
+}
+
+/// What upstream's storage, and no handler, says of a version: it becomes an answer without a reason.
+pub(crate) fn bare(status: &Status) -> Status {
+    Status::new(500, "", status.message.trim_start_matches("invalid resource version: "))
 }
 
 /// Reads a version; `None` for none and for `0`, which both mean "any".

@@ -7,9 +7,9 @@ use pilothouse_value::selector::LabelSelector;
 use pilothouse_value::{Gvk, Status, Value, json, object};
 
 use crate::document::Document;
-use crate::intake::{self, Incoming};
+use crate::intake::{self, Incoming, Spelling};
 use crate::kinds;
-use crate::options::WriteOptions;
+use crate::options::{FieldValidation, WriteOptions};
 use crate::resource::Resource;
 use crate::state::{Context, Target};
 use crate::verbs::Writer;
@@ -41,14 +41,18 @@ pub(crate) async fn update(
     incoming: Incoming,
     options: &WriteOptions,
 ) -> Result<Changed, Status> {
-    let scale = read(incoming.value)?;
-    if object::name(&scale) != target.name {
-        return Err(Status::bad_request(format!(
-            "the name of the object ({}) does not match the name on the URL ({})",
-            object::name(&scale),
-            target.name
-        )));
-    }
+    let is_built_in = target.resource.is_built_in();
+    let mut scale = incoming.value;
+    let complaints = incoming.spelling.complaints(pilothouse_schema::prune(schema(), &mut scale));
+    let mut scale = read(scale).map_err(|status| match status.code {
+        // The handler of defined kinds does not know scales well enough to say what is wrong with one.
+        400 if !is_built_in => Status::bad_request(
+            "no kind is registered for the type v1.Scale in scheme \"pkg/runtime/scheme.go:111\"",
+        ),
+        _ => status,
+    })?;
+    intake::complain(context, &gvk(), complaints, options.field_validation)?;
+    update::check_name(target, &mut scale)?;
     write(context, target, options, |_, _| Ok((scale.clone(), Tracking::Update))).await
 }
 
@@ -99,8 +103,17 @@ pub(crate) async fn patch(
     write(context, target, options, |current, _| {
         // Scale has no lists, so a strategic merge patch is a merge patch.
         let kind = if kind == PatchKind::Json { kind } else { PatchKind::Merge };
-        let scale = read(patch::apply_patch(kind, &target.resource, current, &incoming.value)?)?;
-        Ok((scale, Tracking::Update))
+        let patched = patch::apply_patch(kind, &target.resource, current, &incoming.value)?;
+        let mut scale = patched.clone();
+        let unknown = pilothouse_schema::prune(schema(), &mut scale);
+        let complaints = Spelling::default().complaints(unknown);
+        if options.field_validation == FieldValidation::Strict && !complaints.is_empty() {
+            let why = format!("strict decoding error: {}", complaints.join(", "));
+            let error = field::Error::invalid(&Path::new("patch"), patched.to_json(), why);
+            return Err(Status::invalid("", "", "", &[error]));
+        }
+        intake::complain(context, &gvk(), complaints, options.field_validation)?;
+        Ok((read(scale)?, Tracking::Update))
     })
     .await
 }
@@ -156,7 +169,7 @@ async fn write(
         if !version.is_empty() && version != object::resource_version(parent) {
             return Err(target.modified());
         }
-        update::check_uid(target, &scale, parent, options.dry_run)?;
+        target.require_uid(object::uid(&scale), parent, options.dry_run)?;
         let replicas = scale.i64_at(&["spec", "replicas"]).unwrap_or_default();
         if replicas == NO_REPLICAS {
             let path = spec_path(resource).join(".");

@@ -42,30 +42,29 @@ pub(crate) async fn update(
         body.set(&["metadata", "resourceVersion"], "");
     }
     let version = object::resource_version(&body).to_owned();
+    let uid = object::uid(&body).to_owned();
     metadata::dedup_owners(context, &mut body, false);
-    if !version.is_empty() && version.parse::<u64>().is_err() {
+    let exists = context.state.store.get(&resource.key, &target.namespace, &target.name).is_some();
+    if exists && !version.is_empty() && version.parse::<u64>().is_err() {
         let message = no_number("ParseUint", &version);
         return Err(Status::new(500, "", message));
     }
-    let stored = context.state.store.get(&resource.key, &target.namespace, &target.name);
-    let exists = stored.is_some();
-    if let Some(stored) = stored {
-        check_uid(target, &body, stored.value(), options.dry_run)?;
-    }
     if !exists && resource.rules.create_on_update && may_create(target) {
-        if !object::resource_version(&body).is_empty() {
+        // A rehearsal does not come as far as the storage, which knows that there is no such version.
+        if !version.is_empty() && !options.dry_run {
             return Err(target.not_found());
         }
+        target.require_uid(&uid, &Value::Null, options.dry_run)?;
         let document = create::create_object(context, target, body, options, Tracking::Update).await?;
         return Ok(Changed { document, created: true });
     }
-    if version.is_empty() && !resource.rules.unconditional_update && exists {
-        let path = Path::new("metadata").child("resourceVersion");
-        let error = field::Error::invalid(&path, 0, "must be specified for an update");
-        return Err(Status::invalid(&resource.group, &resource.plural, &target.name, &[error]));
-    }
     let document = change(context, target, options, &version, Tracking::Update, |current| {
-        check_uid(target, &body, current, options.dry_run)?;
+        target.require_uid(&uid, current, options.dry_run)?;
+        if version.is_empty() && !resource.rules.unconditional_update {
+            let path = Path::new("metadata").child("resourceVersion");
+            let error = field::Error::invalid(&path, 0, "must be specified for an update");
+            return Err(Status::invalid(&resource.group, &resource.plural, &target.name, &[error]));
+        }
         Ok(body.clone())
     })
     .await?;
@@ -103,7 +102,10 @@ pub(crate) fn same_name(target: &Target, value: &Value) -> Result<(), Status> {
 }
 
 /// The name and the namespace in the body must be those of the path, which a body without a namespace gets.
-fn check_name(target: &Target, body: &mut Value) -> Result<(), Status> {
+///
+/// # Errors
+/// 400 if they are others.
+pub(crate) fn check_name(target: &Target, body: &mut Value) -> Result<(), Status> {
     same_name(target, body)?;
     same_namespace(target, body)
 }
@@ -123,27 +125,6 @@ fn same_namespace(target: &Target, body: &mut Value) -> Result<(), Status> {
             Ok(())
         }
     }
-}
-
-/// An object that replaces another is of the same uid, if it has one.
-///
-/// # Errors
-/// 409 otherwise.
-pub(crate) fn check_uid(target: &Target, new: &Value, current: &Value, dry_run: bool) -> Result<(), Status> {
-    let uid = object::uid(new);
-    if !uid.is_empty() && uid != object::uid(current) {
-        return Err(target.conflict(&format!(
-            "StorageError: invalid object, Code: 4, Key: {}/{}/{}{}, ResourceVersion: 0, AdditionalErrorMsg: \
-             Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
-            // What is only tried is looked for without the prefix of the storage.
-            if dry_run { "" } else { "/registry" },
-            target.resource.stored_under(),
-            if target.namespace.is_empty() { String::new() } else { format!("{}/", target.namespace) },
-            target.name,
-            object::uid(current)
-        )));
-    }
-    Ok(())
 }
 
 /// Changes a stored object: `make` gives the new document from the present one. If others write in between, it starts
@@ -167,10 +148,10 @@ pub(crate) async fn change(
             .await
             .map_err(|status| present::unchangeable(&stored, &status))?;
         let current = current.value();
+        let new = make(&current)?;
         if !version.is_empty() && version != object::resource_version(&current) {
             return Err(target.modified());
         }
-        let new = make(&current)?;
         let (wanted, pinned) = (object::resource_version(&new), object::resource_version(&current));
         if !wanted.is_empty() && wanted != pinned {
             return Err(target.modified());
@@ -197,12 +178,15 @@ async fn try_change(
 ) -> Result<Option<Document>, Status> {
     let state = &context.state;
     let resource = &target.resource;
+    if !resource.namespaced {
+        new.take(&["metadata", "namespace"]);
+    }
     if tracking == Tracking::Update {
         ownership::track(context, target, options, Some(current), &mut new).await;
     }
     kinds::forget_empty_lists(resource, &mut new);
+    // Admission sees the document as it came, and the generation counts what admission makes of it.
     if admission::sees_updates(target) {
-        // It sees the document as it came.
         new = admit(context, target, options, new, current).await?;
         same_namespace(target, &mut new)?;
     }
@@ -222,13 +206,11 @@ async fn try_change(
         crd::lifecycle::warn(context, resource, &new, Some(current));
     }
     let mut errors = metadata::validate(&new, resource.namespaced, resource.rules.names);
-    if resource.is_built_in() {
+    // Some strategies look at what every update is asked for once more, and at labels and their like.
+    for _ in 0..if target.looks_twice() { 2 } else { 1 } {
         errors.extend(metadata::validate_update(&new, current));
-    } else {
-        // The strategy of custom resources looks at what every update is asked for once more, and at labels and their like.
-        for _ in 0..2 {
+        if target.looks_twice() {
             errors.extend(metadata::validate_maps(&new));
-            errors.extend(metadata::validate_update(&new, current));
         }
     }
     errors.extend(match target.subresource.as_deref() {
@@ -253,7 +235,8 @@ async fn try_change(
         if options.dry_run {
             return Ok(Some(new.into()));
         }
-        return match verbs::remove(state, target, stored.revision(), &new).await? {
+        // Who watches sees what was stored last.
+        return match verbs::remove(state, target, stored.revision(), current).await? {
             Outcome::Stored(_) => Ok(Some(new.into())),
             Outcome::Stale(_) => Ok(None),
         };

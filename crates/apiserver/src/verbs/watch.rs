@@ -85,9 +85,7 @@ pub(crate) async fn watch(
     let resource = &target.resource;
     let selection =
         Selection::parse(resource, options.label_selector.as_deref(), options.field_selector.as_deref())?;
-    let version = read::parse(options.resource_version.as_deref()).map_err(|_| {
-        Status::new(500, "", read::no_version(options.resource_version.as_deref().unwrap_or_default()))
-    })?;
+    let version = read::parse(options.resource_version.as_deref()).map_err(|status| read::bare(&status))?;
     // Spread out, so that clients do not all come back at once.
     let shortest = state.tuning.shortest_watch;
     let jitter = shortest / 256 * u32::from(uuid::Uuid::new_v4().as_bytes()[0]);
@@ -104,9 +102,9 @@ pub(crate) async fn watch(
         generation: state.registry.changes(),
     };
     watch.generation.mark_unchanged();
-    // Without a version the old rule holds: everything there is comes first, without a bookmark after it.
+    // Without a version the old rule holds, which is the new one in full: everything there is comes first.
     let initial = options.send_initial_events.unwrap_or(version.is_none());
-    if let Some(version) = version
+    if let Some(version) = version.filter(|_| initial)
         && let Err(status) = read::reach(state, version).await
     {
         watch.fail(&status);
@@ -116,7 +114,7 @@ pub(crate) async fn watch(
         let snapshot = state.store.snapshot();
         if initial {
             watch.begin(&snapshot).await?;
-            if options.send_initial_events == Some(true) && options.allow_bookmarks {
+            if options.allow_bookmarks {
                 let end = watch.bookmark(snapshot.revision(), true);
                 watch.ready.push_back(end);
             }

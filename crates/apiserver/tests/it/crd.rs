@@ -67,6 +67,20 @@ async fn a_name_in_use_is_not_accepted_until_it_is_free() {
 }
 
 #[tokio::test]
+async fn a_watch_ends_with_its_definition() {
+    let api = with_caches().await;
+    api.client.create(&caches(), Some("default"), cache("c")).await.unwrap();
+    let mut stream = api.client.watch(&caches(), None, &WatchOptions::default()).await.unwrap();
+    assert_eq!(stream.next().await.unwrap().kind, WatchEventKind::Added);
+    api.client.delete(&crds(), None, "caches.demo.io", &DeleteOptions::default()).await.unwrap();
+    let mut kinds = Vec::new();
+    while let Some(event) = stream.next().await {
+        kinds.push(event.kind);
+    }
+    assert_eq!(kinds.last(), Some(&WatchEventKind::Deleted), "{kinds:?}");
+}
+
+#[tokio::test]
 async fn deleting_a_definition_deletes_its_objects_first() {
     let api = with_caches().await;
     let mut held = cache("c");

@@ -154,6 +154,10 @@ async fn an_expired_token_tells_how_to_go_on() {
     }
     let expired = api.get(&format!("/api/v1/namespaces/default/configmaps?limit=1&continue={token}")).await;
     assert_eq!((expired.code, expired.json().str_at(&["reason"])), (410, Some("Expired")));
+    let token = expired.json().str_at(&["metadata", "continue"]).unwrap().to_owned();
+    let rest = api.get(&format!("/api/v1/namespaces/default/configmaps?continue={token}")).await.json();
+    let names: Vec<&str> = rest.items_at(&["items"]).iter().map(object::name).collect();
+    assert_eq!(names, ["b", "c", "d", "e", "f", "g"]);
 }
 
 #[tokio::test]

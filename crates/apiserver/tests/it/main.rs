@@ -13,6 +13,8 @@ mod authorities;
 #[cfg(test)]
 mod builtins;
 #[cfg(test)]
+mod checklist;
+#[cfg(test)]
 mod converter;
 #[cfg(test)]
 mod crd;
@@ -26,6 +28,8 @@ mod delete;
 mod discovery;
 #[cfg(test)]
 mod elsewhere;
+#[cfg(test)]
+mod events;
 #[cfg(test)]
 mod hook;
 #[cfg(test)]

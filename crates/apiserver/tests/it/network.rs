@@ -61,9 +61,11 @@ async fn a_service_account_gets_a_token() {
     );
 }
 
-/// One request over TLS, with the server's authority trusted and no client certificate.
-async fn over_the_network(server: &Server, path: &str, token: Option<&str>) -> (u16, String) {
-    let listening = server.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+/// A connection over TLS that speaks one protocol, with the server's authority trusted and no client certificate.
+async fn connect(
+    listening: &pilothouse_apiserver::Listening,
+    protocol: Option<&str>,
+) -> hyper_util::rt::TokioIo<tokio_rustls::client::TlsStream<tokio::net::TcpStream>> {
     let mut roots = rustls::RootCertStore::empty();
     let pem = listening.authority_pem().to_owned();
     for certificate in rustls_pki_types::pem::PemObject::pem_slice_iter(pem.as_bytes()) {
@@ -71,17 +73,23 @@ async fn over_the_network(server: &Server, path: &str, token: Option<&str>) -> (
         roots.add(certificate).unwrap();
     }
     let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
+    let mut config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
+    config.alpn_protocols = protocol.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
     let connector = tokio_rustls::TlsConnector::from(std::sync::Arc::new(config));
     let stream = tokio::net::TcpStream::connect(listening.address()).await.unwrap();
     let name = rustls_pki_types::ServerName::try_from("localhost").unwrap();
-    let stream = connector.connect(name, stream).await.unwrap();
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(hyper_util::rt::TokioIo::new(stream)).await.unwrap();
+    hyper_util::rt::TokioIo::new(connector.connect(name, stream).await.unwrap())
+}
+
+/// One request over TLS.
+async fn over_the_network(server: &Server, path: &str, token: Option<&str>) -> (u16, String) {
+    let listening = server.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let stream = connect(&listening, None).await;
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await.unwrap();
     let task = tokio::spawn(connection);
     let mut request = http::Request::get(path).header("host", "localhost");
     if let Some(token) = token {
@@ -93,6 +101,77 @@ async fn over_the_network(server: &Server, path: &str, token: Option<&str>) -> (
     drop(sender);
     let _ended = task.await;
     (code, String::from_utf8(bytes.to_vec()).unwrap())
+}
+
+/// A body whose length is not told, so that it is sent in chunks.
+fn in_chunks(text: String) -> http_body_util::combinators::BoxBody<bytes::Bytes, std::convert::Infallible> {
+    let half = text.len() / 2;
+    let parts = [text[..half].to_owned(), text[half..].to_owned()];
+    let frames = parts.map(|part| Ok(http_body::Frame::data(bytes::Bytes::from(part))));
+    http_body_util::StreamBody::new(futures::stream::iter(frames)).boxed()
+}
+
+#[tokio::test]
+async fn http_1_and_2_keep_their_connections_and_read_both_kinds_of_bodies() {
+    let server = Server::builder().authorization(Authorization::AlwaysAllow).start().unwrap();
+    let listening = server.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let body = |name: &str, chunks: bool| {
+        let text = json!({"metadata": {"name": name}, "data": {"k": "v"}}).to_json();
+        if chunks { in_chunks(text) } else { http_body_util::Full::from(text).boxed() }
+    };
+    let request = |path: &str| http::Request::post(path).header("host", "localhost");
+
+    let stream = connect(&listening, Some("http/1.1")).await;
+    assert_eq!(stream.inner().get_ref().1.alpn_protocol(), Some(&b"http/1.1"[..]));
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await.unwrap();
+    let connection = tokio::spawn(connection);
+    for (name, chunks) in [("whole", false), ("chunked", true)] {
+        let request = request("/api/v1/namespaces/default/configmaps").body(body(name, chunks)).unwrap();
+        let answer = sender.send_request(request).await.unwrap();
+        assert_eq!(answer.status(), 201, "{name}");
+        answer.into_body().collect().await.unwrap();
+    }
+    drop(sender);
+    connection.await.unwrap().unwrap();
+
+    let stream = connect(&listening, Some("h2")).await;
+    assert_eq!(stream.inner().get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+    let executor = hyper_util::rt::TokioExecutor::new();
+    let (mut sender, connection) = hyper::client::conn::http2::handshake(executor, stream).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let path = format!("https://{}/api/v1/namespaces/default/configmaps", listening.address());
+    let answer = sender.send_request(request(&path).body(body("second", true)).unwrap()).await.unwrap();
+    assert_eq!(answer.status(), 201);
+    drop((answer, sender));
+    connection.abort();
+}
+
+#[tokio::test]
+async fn large_answers_are_compressed_for_those_who_ask() {
+    let server = Server::builder().authorization(Authorization::AlwaysAllow).start().unwrap();
+    let client = server.client(User::admin());
+    for (name, length) in [("large", 200_000), ("small", 100_000)] {
+        let map = json!({"metadata": {"name": name}, "data": {"k": "v".repeat(length)}});
+        client.create(&config_maps(), Some("default"), map).await.unwrap();
+    }
+    let service = server.authenticating_service();
+    let asked = [
+        ("large", "gzip", true),
+        ("large", "br, gzip;q=0.5", true),
+        ("large", "gzip;q=0", false),
+        ("large", "identity", false),
+        ("small", "gzip", false),
+    ];
+    for (name, encoding, packed) in asked {
+        let request = http::Request::get(format!("/api/v1/namespaces/default/configmaps/{name}"))
+            .header("accept-encoding", encoding)
+            .body(Empty::<bytes::Bytes>::new())
+            .unwrap();
+        let answer = tower::ServiceExt::oneshot(service.clone(), request).await.unwrap();
+        let told = answer.headers().get("content-encoding").map(|value| value.to_str().unwrap());
+        assert_eq!(told, packed.then_some("gzip"), "{name} with {encoding}");
+        assert_eq!(answer.headers().get("vary").is_some(), packed, "{name} with {encoding}");
+    }
 }
 
 #[tokio::test]

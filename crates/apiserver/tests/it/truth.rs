@@ -39,7 +39,35 @@ macro_rules! topics {
     };
 }
 
-topics!(apply, changes, crd, create, delete, found, http, list, pains, patch, update, upgrades, watch, yaml; with webhooks: webhooks);
+topics!(
+    apply,
+    changes,
+    crd,
+    create,
+    delete,
+    found,
+    heads,
+    http,
+    kinds,
+    list,
+    pains,
+    patch,
+    paths,
+    queries,
+    reads,
+    removals,
+    services,
+    subresources,
+    update,
+    upgrades,
+    watch,
+    watches,
+    yaml;
+    with webhooks: webhooks
+);
+
+/// Characters of a text that is compared whatever is kept of the answer.
+const LONG: usize = 1000;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/recorded/truth")
@@ -192,6 +220,9 @@ impl Talk {
         if !warnings.is_empty() {
             said.set(&["warnings"], warnings);
         }
+        if step.get("heads").is_some() {
+            said.set(&["heads"], told(&parts.headers, step));
+        }
         let mut raw = Value::Null;
         if method == "HEAD" {
             // A server on a wire sends no body here.
@@ -217,7 +248,7 @@ impl Talk {
                 }
             };
             said.set(&["answer"], kept(answer, step));
-        } else if !text.is_empty() {
+        } else if !text.is_empty() && !(step.get("keep").is_some() && text.len() > LONG) {
             said.set(&["answer"], self.names.text(&text));
         }
         for (name, place) in
@@ -253,7 +284,7 @@ impl Talk {
             };
             return Err(format!("  real: {}\n  ours: {}", brief(step), brief(said)));
         }
-        for member in ["type", "warnings", "answer"] {
+        for member in ["type", "heads", "warnings", "answer"] {
             self.differ(member, step.get(member), said.get(member), &mut differences);
         }
         if differences.is_empty() { Ok(()) } else { Err(differences.join("\n")) }
@@ -319,6 +350,28 @@ impl Talk {
     }
 }
 
+/// The headers of an answer beside those that are compared anyway, or are of the connection alone.
+fn told(headers: &http::HeaderMap, step: &Value) -> Value {
+    let sent = step.get("headers");
+    let mut made = Value::object();
+    for (name, value) in headers {
+        let (name, value) = (name.as_str(), &*String::from_utf8_lossy(value.as_bytes()));
+        let echoed = sent.is_some_and(|sent| sent.to_json().contains(value));
+        let value = match name {
+            "date" | "content-length" | "content-type" | "warning" | "transfer-encoding" | "connection" => {
+                continue;
+            }
+            "audit-id" if !echoed => "ID",
+            "etag" => "ETAG",
+            "last-modified" => "LAST-MODIFIED",
+            _ if name.starts_with("x-kubernetes-pf-") => "ID",
+            _ => value,
+        };
+        made.set(&[name], value);
+    }
+    made
+}
+
 /// Scalars as their text, which is how the recorder reads YAML.
 fn as_text(value: Value) -> Value {
     match value {
@@ -336,10 +389,47 @@ fn kept(answer: Value, step: &Value) -> Value {
     if answer.str_at(&["kind"]) == Some("Status") {
         return answer;
     }
-    match answer {
-        Value::Object(map) => Value::Object(
-            map.into_iter().filter(|(key, _)| keep.iter().any(|kept| kept.as_str() == Some(key))).collect(),
-        ),
-        other => other,
+    let names: Vec<&str> = keep.iter().filter_map(Value::as_str).collect();
+    if answer.get("type").is_some() && answer.get("object").is_some() && !names.contains(&"type") {
+        return kept_of_event(answer, &names);
+    }
+    if let Value::Array(events) = answer {
+        return events.into_iter().map(|event| kept_of_event(event, &names)).collect();
+    }
+    members(&answer, &names).unwrap_or(answer)
+}
+
+/// An event whose object has the members that are named, unless it is a failure.
+fn kept_of_event(mut event: Value, names: &[&str]) -> Value {
+    let failure = event.str_at(&["object", "kind"]) == Some("Status");
+    if let Some(object) = event.get("object").filter(|_| !failure).and_then(|object| members(object, names)) {
+        event.set(&["object"], object);
+    }
+    event
+}
+
+/// The members that are named; `a.b` is one inside, absent where it is not there. `None` for what has no members.
+fn members(answer: &Value, names: &[&str]) -> Option<Value> {
+    answer.as_object()?;
+    let mut made = Value::object();
+    for name in names {
+        let (first, rest) = name.split_once('.').map_or((*name, None), |(first, rest)| (first, Some(rest)));
+        let Some(found) = answer.get(first) else { continue };
+        let Some(rest) = rest else {
+            made.set(&[first], found.clone());
+            continue;
+        };
+        let Some(inside) = members(found, &[rest]) else { continue };
+        let mut whole = made.get(first).cloned().unwrap_or_else(Value::object);
+        merge(&mut whole, &inside);
+        made.set(&[first], whole);
+    }
+    Some(made)
+}
+
+/// Adds the members of one object to another.
+fn merge(into: &mut Value, from: &Value) {
+    for (key, value) in from.as_object().into_iter().flat_map(|map| map.iter()) {
+        into.set(&[key], value.clone());
     }
 }

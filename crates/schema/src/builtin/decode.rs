@@ -109,6 +109,13 @@ impl Failure {
     }
 
     fn inside(mut self, def: &'static TypeDef, field: &'static str) -> Self {
+        if field == "uid"
+            && self.path.is_empty()
+            && let Why::Type { wanted, .. } = &mut self.why
+        {
+            // The one text of metadata whose type has a name of its own.
+            *wanted = "types.UID".to_owned();
+        }
         self.path.push(field);
         self.holder.get_or_insert(def.go_name());
         self

@@ -114,6 +114,7 @@ fn kept_metadata(gvk: &Gvk) -> &'static [&'static str] {
         | ("storage.k8s.io", "VolumeAttachment" | "CSINode")
         | (
             "admissionregistration.k8s.io"
+            | "apiregistration.k8s.io"
             | "resource.k8s.io"
             | "flowcontrol.apiserver.k8s.io"
             | "scheduling.k8s.io",

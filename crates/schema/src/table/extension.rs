@@ -46,6 +46,22 @@ pub(super) fn scale() -> Printer {
     Printer { columns, source: Source::Printer(scale_cells), marks_default: false }
 }
 
+/// As [`scale`], of a built-in kind: upstream prints the same cells under headings of their own.
+pub(super) fn built_in_scale() -> Printer {
+    let columns = vec![
+        column("Name", "string", 0, &metadata_description("name")),
+        column("Desired", "integer", 0, "replicas is the desired number of instances for the scaled object."),
+        column(
+            "Available",
+            "integer",
+            0,
+            "replicas is the actual number of observed instances of the scaled object.",
+        ),
+        column("Age", "string", 0, &metadata_description("creationTimestamp")),
+    ];
+    Printer { columns, source: Source::Printer(scale_cells), marks_default: false }
+}
+
 fn scale_cells(scale: &Value, now: Timestamp) -> Vec<Value> {
     let number = |path: &[&str]| scale.at(path).cloned().unwrap_or_default();
     vec![name(scale), number(&["spec", "replicas"]), number(&["status", "replicas"]), age(scale, now)]
