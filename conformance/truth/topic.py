@@ -17,6 +17,7 @@ PORT = re.compile(r"127\.0\.0\.1:\d{5}")
 REPEAT = re.compile(r"\$\{(.)\*(\d+)\}")
 DUMP = re.compile(r'Invalid value: "\{\\".*\}": ', re.S)
 LONG = 1000  # characters of a text that is written down whatever is kept
+WRITTEN = re.compile(r'(resourceVersion"?: ?")\d+')
 AGE = re.compile(r"^\d+(ms|s|m\d*s?)$")
 
 
@@ -56,11 +57,12 @@ class Topic:
         query = f"fieldManager={manager}" + ("" if force is None else f"&force={str(force).lower()}")
         return self.call("PATCH", path + ("&" if "?" in path else "?") + query, body, type="application/apply-patch+yaml", **more)
 
-    def call(self, method, path, body=None, type=None, accept=None, headers=None, save=None, keep=None, user=None, groups=(), raw=False):
-        """body: a document, text, {"file": path in the corpus} or {"base64": bytes}; ${x} in a path or body is what `save` kept as x,
+    def call(self, method, path, body=None, type=None, accept=None, headers=None, save=None, keep=None, user=None, groups=(), raw=False, written=False):
+        """body: a document, text, bytes, {"file": path in the corpus} or {"base64": bytes}; ${x} in a path or body is what `save` kept as x,
         ${x*9} is xxxxxxxxx.
         keep: the members of the answer that are written down (default: all; a.b is one inside). save: {x: "path.in.answer"}.
-        raw: the path goes out as it stands, without what the client library makes of it."""
+        raw: the path goes out as it stands, without what the client library makes of it.
+        written: the answer is written down letter by letter."""
         step = {"do": f"{method} {path}"}
         if self.about:
             step["about"] = self.about
@@ -81,6 +83,9 @@ class Topic:
                 data = f.read()
         elif isinstance(body, dict) and set(body) == {"base64"}:
             data = base64.b64decode(body["base64"])
+        elif isinstance(body, bytes):
+            data = body
+            body = {"base64": base64.b64encode(body).decode()}
         elif isinstance(body, str):
             data = self.fill(body).encode()
         elif body is not None:
@@ -113,8 +118,14 @@ class Topic:
         if self.heads:
             step["heads"] = self.told(response.headers, sent)
         raw = None
+        if written:
+            step["raw"] = True
         if method == "HEAD":
             pass
+        elif "protobuf" in kind:
+            step["answer"] = self.frames(response.content) if "stream=watch" in kind else self.piece(response.content)
+        elif written:
+            step["answer"] = WRITTEN.sub(r"\1N", self.text(response.text))
         elif "json" in kind:
             lines = [line for line in response.text.split("\n") if line.strip()]
             try:
@@ -250,6 +261,64 @@ class Topic:
     def settle(self, seconds=2):
         """Gives the real server's controllers time; the replay does not need it."""
         time.sleep(seconds)
+
+    # --- protobuf, without knowing what it is of: what looks like text is text, what can be read as a message is one
+
+    def frames(self, data):
+        made = []
+        while data:
+            end = 4 + int.from_bytes(data[:4], "big")
+            made.append(self.message(data[4:end]))
+            data = data[end:]
+        return made
+
+    def piece(self, data):
+        if data.startswith(b"k8s\0"):
+            return ["k8s", *self.message(data[4:])]
+        try:
+            text = data.decode()
+            if all(c >= " " and c != "\x7f" or c in "\n\t" for c in text):
+                return "N" if text.isdigit() else self.text(text)
+        except UnicodeDecodeError:
+            pass
+        message = self.message(data)
+        return data.hex() if message is None else message
+
+    def message(self, data):
+        """The fields as [tag, value]; None if it is no message."""
+        made, at = [], 0
+
+        def varint():
+            nonlocal at
+            value = shift = 0
+            while True:
+                byte = data[at]
+                at += 1
+                value |= (byte & 0x7F) << shift
+                shift += 7
+                if byte < 0x80:
+                    return value
+
+        try:
+            while at < len(data):
+                key = varint()
+                if key & 7 == 0:
+                    number = (varint() + 2**63) % 2**64 - 2**63
+                    made.append([key >> 3, "TIME" if 1_700_000_000 < number < 2_000_000_000 else number])
+                elif key & 7 == 1:
+                    made.append([key >> 3, data[at:at + 8].hex()])
+                    at += 8
+                elif key & 7 == 2:
+                    end = varint() + at
+                    if end > len(data):
+                        return None
+                    made.append([key >> 3, self.piece(data[at:end])])
+                    at = end
+                else:
+                    return None
+        except IndexError:
+            return None
+        return made
 
     # --- normalising
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderValue, Response, header};
+use pilothouse_schema::builtin;
 use pilothouse_value::{Status, Value, compare_versions, json};
 use sha2::{Digest as _, Sha512};
 
@@ -242,14 +243,15 @@ pub(crate) struct Told {
 }
 
 fn tell(table: &Table, core: bool) -> Told {
-    let mut text = everything(table, core).to_json();
+    let mut text = Vec::with_capacity(16 * 1024);
+    builtin::write_json(&everything(table, core), &mut text);
     let mut tag = String::from("\"");
-    for byte in Sha512::digest(text.as_bytes()) {
+    for byte in Sha512::digest(&text) {
         // Writing to a string cannot fail.
         let _ = write!(tag, "{byte:02X}");
     }
     tag.push('"');
-    text.push('\n');
+    text.push(b'\n');
     // Quotes and hexadecimal digits are a header's value.
     let tag = HeaderValue::from_str(&tag).unwrap_or_else(|_| HeaderValue::from_static("\"\""));
     Told { text: text.into(), tag }

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 use bytes::Bytes;
 use pilothouse_schema::builtin;
 use pilothouse_store::Object;
-use pilothouse_value::{Value, object};
+use pilothouse_value::{Value, go_json, object};
 
 use crate::resource;
 
@@ -34,8 +34,12 @@ impl Document {
     /// Writes it as compact JSON.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         match self {
+            Document::Stored(object) if begins_before_type(object.bytes()) => {
+                go_json::write(object.value(), out);
+            }
             Document::Stored(object) => out.extend_from_slice(object.bytes()),
-            Document::Made(value) => encode_into(value, out),
+            Document::Made(value) if is_built_in(value) => builtin::write_json(value, out),
+            Document::Made(value) => go_json::write(value, out),
         }
     }
 
@@ -46,6 +50,7 @@ impl Document {
                 out.push(b'{');
                 out.extend_from_slice(after_type(object.bytes()));
             }
+            Document::Made(value) if is_built_in(value) => builtin::write_item_json(value, out),
             Document::Made(value) => encode_fields(value, out),
         }
     }
@@ -65,8 +70,8 @@ pub(crate) fn encode(value: &Value) -> Bytes {
 }
 
 fn encode_into(value: &Value, out: &mut Vec<u8>) {
-    if value.as_object().is_none() {
-        value.write_json(out);
+    if is_built_in(value) || value.as_object().is_none() {
+        builtin::write_json(value, out);
         return;
     }
     out.extend_from_slice(prefix(object::api_version(value), object::kind(value)).as_bytes());
@@ -84,6 +89,20 @@ fn encode_into(value: &Value, out: &mut Vec<u8>) {
             }
         }
     }
+}
+
+/// Whether stored bytes of a defined kind have a member that upstream, which goes by the alphabet, writes before the type.
+fn begins_before_type(bytes: &[u8]) -> bool {
+    let Some(member) = bytes.strip_prefix(b"{\"apiVersion\"").map(|_| after_type(bytes)) else {
+        return false;
+    };
+    member.strip_prefix(b"\"").is_some_and(|name| name < &b"kind"[..])
+}
+
+/// Whether a document is of a kind whose members have an order of their own.
+fn is_built_in(value: &Value) -> bool {
+    let api_version = object::api_version(value);
+    BUILT_IN.contains(api_version) || api_version.starts_with("meta.k8s.io/")
 }
 
 /// `{"kind":"…","apiVersion":"…"` without an end; for what is not built in, the other way round. That is how upstream writes
@@ -114,9 +133,9 @@ fn encode_fields(value: &Value, out: &mut Vec<u8>) {
             out.push(b',');
         }
         first = false;
-        Value::from(key).write_json(out);
+        go_json::string(key, out);
         out.push(b':');
-        field.write_json(out);
+        go_json::write(field, out);
     }
     out.push(b'}');
 }
@@ -143,10 +162,24 @@ mod tests {
 
     #[test]
     fn bytes_begin_with_the_type() {
-        let value = json!({"kind": "Pod", "apiVersion": "v1", "aa": 1, "metadata": {"name": "x"}});
+        let value =
+            json!({"kind": "Pod", "apiVersion": "v1", "status": {}, "metadata": {"uid": "u", "name": "x"}});
         let bytes = encode(&value);
-        assert_eq!(&bytes[..], br#"{"kind":"Pod","apiVersion":"v1","aa":1,"metadata":{"name":"x"}}"#);
-        assert_eq!(after_type(&bytes), br#""aa":1,"metadata":{"name":"x"}}"#);
+        let expected = br#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"x","uid":"u"},"status":{}}"#;
+        assert_eq!(&bytes[..], expected);
+        assert_eq!(after_type(&bytes), br#""metadata":{"name":"x","uid":"u"},"status":{}}"#);
+        let value =
+            json!({"kind": "Toy", "apiVersion": "shop.example.com/v1", "aa": "<", "metadata": {"uid": "u"}});
+        let expected =
+            br#"{"apiVersion":"shop.example.com/v1","kind":"Toy","aa":"\u003c","metadata":{"uid":"u"}}"#;
+        let bytes = encode(&value);
+        assert_eq!(&bytes[..], expected);
+        assert!(begins_before_type(&bytes));
+        let mut written = Vec::new();
+        Document::from(value).write(&mut written);
+        let expected =
+            br#"{"aa":"\u003c","apiVersion":"shop.example.com/v1","kind":"Toy","metadata":{"uid":"u"}}"#;
+        assert_eq!(written, expected);
     }
 
     #[test]

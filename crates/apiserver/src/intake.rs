@@ -6,7 +6,8 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use pilothouse_schema::{builtin, proto};
+use pilothouse_schema::builtin;
+use pilothouse_schema::proto::{self, ProtoError};
 use pilothouse_value::{Gvk, Status, Value, field, object, parse};
 
 use crate::kinds;
@@ -31,6 +32,8 @@ pub(crate) struct Spelling {
     pub(crate) repeated: Vec<String>,
     /// The JSON that was read: the order of complaints.
     text: Bytes,
+    /// Whether something was nested too deeply to be read. It does not matter unless it would be kept.
+    cut: bool,
 }
 
 impl Spelling {
@@ -43,8 +46,16 @@ impl Spelling {
 impl Incoming {
     /// What a patch made of another document; what is wrong with the text of the patch stays so.
     pub(crate) fn patched(&self, value: Value) -> Incoming {
-        let duplicates = self.spelling.duplicates.clone();
-        Incoming { value, spelling: Spelling { duplicates, ..Spelling::default() } }
+        let (duplicates, cut) = (self.spelling.duplicates.clone(), self.spelling.cut);
+        Incoming { value, spelling: Spelling { duplicates, cut, ..Spelling::default() } }
+    }
+
+    /// Refuses a document of which something was nested too deeply to be read.
+    ///
+    /// # Errors
+    /// 400.
+    pub(crate) fn check_whole(&self) -> Result<(), Status> {
+        if self.spelling.cut && parse::is_cut(&self.value) { Err(too_deep()) } else { Ok(()) }
     }
 }
 
@@ -64,6 +75,9 @@ pub(crate) fn decode_object(
     resource: &Resource,
 ) -> Result<Incoming, Status> {
     let kind = resource.kind.as_str();
+    if encoding == Encoding::Protobuf {
+        return decode_protobuf(bytes, resource);
+    }
     let mut incoming = match decode(encoding, bytes) {
         Ok(incoming) => incoming,
         // It is well-formed; Go finds that it does not fit when it reads it into a value.
@@ -103,6 +117,28 @@ pub(crate) fn decode_object(
             parse::json_merging(bytes).map_err(|error| Status::bad_request(error.to_string()))?;
     }
     Ok(incoming)
+}
+
+/// Decodes a protobuf body that is to be an object of this resource.
+///
+/// # Errors
+/// 400 if it is none.
+fn decode_protobuf(bytes: &Bytes, resource: &Resource) -> Result<Incoming, Status> {
+    let wrong = |gvk: &Gvk, error: &ProtoError| {
+        Status::bad_request(format!(
+            "{} in version {} cannot be handled as a {}: {error}",
+            gvk.kind,
+            field::quote(&gvk.version),
+            resource.kind
+        ))
+    };
+    match proto::decode_as(bytes, &resource.gvk()) {
+        Ok((_, value)) => Ok(value.into()),
+        Err(error @ ProtoError::Envelope(_)) => Err(unreadable(&resource.kind, &error.to_string(), bytes)),
+        Err(ref error @ (ProtoError::UnknownKind(ref gvk) | ProtoError::Malformed { ref gvk, .. })) => {
+            Err(wrong(gvk, error))
+        }
+    }
 }
 
 /// Go's name of a JSON type.
@@ -161,11 +197,18 @@ pub(crate) fn read_answer(bytes: &[u8]) -> Result<Value, String> {
 pub(crate) fn decode(encoding: Encoding, bytes: &Bytes) -> Result<Incoming, Status> {
     match encoding {
         Encoding::Json => {
-            let parsed = parse::json(bytes).map_err(|error| {
-                Status::bad_request(parse::json_syntax_error(bytes).unwrap_or_else(|| error.to_string()))
-            })?;
+            let (parsed, cut) = match parse::json(bytes) {
+                Ok(parsed) => (parsed, false),
+                Err(error) => match parse::json_cut(bytes).filter(|parsed| parse::is_cut(&parsed.value)) {
+                    Some(parsed) => (parsed, true),
+                    None => {
+                        let why = parse::json_syntax_error(bytes).unwrap_or_else(|| error.to_string());
+                        return Err(Status::bad_request(why));
+                    }
+                },
+            };
             let text = bytes.clone();
-            let spelling = Spelling { duplicates: parsed.duplicates, text, ..Spelling::default() };
+            let spelling = Spelling { duplicates: parsed.duplicates, text, cut, ..Spelling::default() };
             Ok(Incoming { value: parsed.value, spelling })
         }
         Encoding::Yaml => {
@@ -174,10 +217,19 @@ pub(crate) fn decode(encoding: Encoding, bytes: &Bytes) -> Result<Incoming, Stat
             Ok(Incoming { value: parsed.value, spelling })
         }
         Encoding::Protobuf => {
-            let (_, value) = proto::decode(bytes).map_err(|error| Status::bad_request(error.to_string()))?;
+            // The options of a deletion: nothing else is read without a resource.
+            let (_, value) = proto::decode_as(bytes, &Gvk::new("", "v1", OPTIONS))
+                .map_err(|error| Status::bad_request(error.to_string()))?;
             Ok(value.into())
         }
     }
+}
+
+/// 400 for what is nested deeper than is kept.
+fn too_deep() -> Status {
+    Status::bad_request(
+        "json: values nested deeper than 126 levels are not kept; hint: keep such a document as text",
+    )
 }
 
 /// Decodes the options of a deletion.
@@ -305,6 +357,9 @@ fn read_kind(
     } else {
         read_metadata(&gvk, &mut value)?;
         kinds::check_embedded(resource, &value)?;
+    }
+    if spelling.cut && parse::is_cut(&value) {
+        return Err(too_deep());
     }
     if clears_managers {
         // Elsewhere an empty list is as good as none; here it is what clears the managers.

@@ -71,6 +71,7 @@ pub mod user;
 mod verbs;
 mod warning;
 mod webhook;
+mod yaml;
 
 pub use admission::{PluginError, plugin_names};
 pub use audit::{AuditLines, AuditPolicy, AuditPolicyError, AuditSink, AuditWebhook};

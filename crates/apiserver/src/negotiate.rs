@@ -313,18 +313,68 @@ pub(crate) enum Encoding {
 /// # Errors
 /// 415 for what is not read.
 pub(crate) fn content_type(header: Option<&str>) -> Result<Encoding, Status> {
-    let Some(header) = header.filter(|header| !header.trim().is_empty()) else { return Ok(Encoding::Json) };
-    match media_type(header).as_str() {
-        "application/json" => Ok(Encoding::Json),
-        "application/yaml" => Ok(Encoding::Yaml),
-        "application/vnd.kubernetes.protobuf" => Ok(Encoding::Protobuf),
+    let Some(header) = header.filter(|header| !header.is_empty()) else { return Ok(Encoding::Json) };
+    match media_type(header).as_deref() {
+        Some("application/json") => Ok(Encoding::Json),
+        Some("application/yaml") => Ok(Encoding::Yaml),
+        Some("application/vnd.kubernetes.protobuf") => Ok(Encoding::Protobuf),
         _ => Err(Status::unsupported_media_type(&MEDIA_TYPES)),
     }
 }
 
-/// The name of a `Content-Type`, in lower case and without its parameters.
-pub(crate) fn media_type(header: &str) -> String {
-    header.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+/// The name of a `Content-Type`, in lower case and without its parameters; `None` if the header cannot be read, as by
+/// Go's `mime.ParseMediaType`.
+fn media_type(header: &str) -> Option<String> {
+    let mut parts = header.split(';');
+    let name = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
+    // Whether parameters can be read matters more than what they say.
+    let mut rest = header.split_once(';').map_or("", |(_, rest)| rest);
+    let mut seen: Vec<String> = Vec::new();
+    loop {
+        rest = rest.trim_start();
+        let Some(after) = rest.strip_prefix(';').map(str::trim_start).or((seen.is_empty()).then_some(rest))
+        else {
+            return rest.is_empty().then_some(name);
+        };
+        if after.is_empty() {
+            return Some(name);
+        }
+        let (key, value) = after.split_once('=')?;
+        let key = key.trim_end().to_ascii_lowercase();
+        if key.is_empty() || !key.bytes().all(is_token) || seen.contains(&key) {
+            return None;
+        }
+        seen.push(key);
+        let value = value.trim_start();
+        rest = match value.strip_prefix('"') {
+            Some(quoted) => quoted_end(quoted)?,
+            None => {
+                let end = value.find(|c: char| !c.is_ascii() || !is_token(c as u8)).unwrap_or(value.len());
+                if end == 0 {
+                    return None;
+                }
+                value.get(end..)?
+            }
+        };
+    }
+}
+
+/// What follows a quoted text.
+fn quoted_end(text: &str) -> Option<&str> {
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return text.get(at + 1..),
+            _ => {}
+        }
+    }
+    None
+}
+
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !b"()<>@,;:\\\"/[]?=".contains(&byte)
 }
 
 #[cfg(test)]
@@ -379,6 +429,11 @@ mod tests {
     fn unknown_content_types_are_refused() {
         assert_eq!(content_type(Some("application/json; charset=utf-8")).unwrap(), Encoding::Json);
         assert_eq!(content_type(None).unwrap(), Encoding::Json);
-        assert_eq!(content_type(Some("text/plain")).unwrap_err().code, 415);
+        assert_eq!(content_type(Some("Application/JSON; x=\"a;b\";")).unwrap(), Encoding::Json);
+        for unreadable in
+            ["text/plain", "application/json;charset", "application/json;x=1;x=2", "application/json;x=\"a"]
+        {
+            assert_eq!(content_type(Some(unreadable)).unwrap_err().code, 415, "{unreadable}");
+        }
     }
 }

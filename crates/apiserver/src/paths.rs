@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::{HeaderValue, Method, Request, Response, header};
 use pilothouse_value::status::Details;
-use pilothouse_value::{Status, Value, json};
+use pilothouse_value::{Status, Value};
 
 use crate::body::Body;
 use crate::discovery;
@@ -47,7 +47,7 @@ pub(crate) fn serve<B>(
         ["metrics"] => Ok(metrics::serve(state)),
         ["version"] => {
             negotiate::route(accept.unwrap_or_default(), &["application/json"], &[])?;
-            Ok(render::value(200, &version(), Format::PrettyJson))
+            Ok(render::response(200, "application/json", Body::full(version())))
         }
         ["api"] | ["apis"] | ["api", _] | ["apis", _] | ["apis", _, _] => {
             discovery::serve(state, &parts, accept, header(header::IF_NONE_MATCH), format)
@@ -123,23 +123,26 @@ fn root(state: &State) -> Value {
     root
 }
 
-/// What `/version` says.
-pub(crate) fn version() -> Value {
-    json!({
-        "major": "1",
-        "minor": "37",
-        "emulationMajor": "1",
-        "emulationMinor": "37",
-        "minCompatibilityMajor": "1",
-        "minCompatibilityMinor": "36",
-        "gitVersion": "v1.37.2",
-        "gitCommit": "",
-        "gitTreeState": "clean",
-        "buildDate": "1970-01-01T00:00:00Z",
-        "goVersion": "",
-        "compiler": "rustc",
-        "platform": concat_platform(),
-    })
+/// What `/version` says, in upstream's order.
+fn version() -> String {
+    let platform = concat_platform();
+    let members = [
+        ("major", "1"),
+        ("minor", "37"),
+        ("emulationMajor", "1"),
+        ("emulationMinor", "37"),
+        ("minCompatibilityMajor", "1"),
+        ("minCompatibilityMinor", "36"),
+        ("gitVersion", "v1.37.2"),
+        ("gitCommit", ""),
+        ("gitTreeState", "clean"),
+        ("buildDate", "1970-01-01T00:00:00Z"),
+        ("goVersion", ""),
+        ("compiler", "rustc"),
+        ("platform", platform.as_str()),
+    ];
+    let lines = members.map(|(name, value)| format!("  \"{name}\": \"{value}\""));
+    format!("{{\n{}\n}}", lines.join(",\n"))
 }
 
 fn concat_platform() -> String {

@@ -29,6 +29,7 @@ use crate::render::{self, Style};
 use crate::request::{Query, RequestInfo, ResourcePath};
 use crate::resource::Resource;
 use crate::state::{Context, State, Target};
+use crate::streaming::WatchSocket;
 use crate::user::{MASTERS, User};
 use crate::verbs::patch::PatchKind;
 use crate::verbs::{create, delete, list, patch, read, scale, update, watch};
@@ -293,7 +294,6 @@ where
         // Upstream routes GET alone; the handler of defined kinds does not look at the method again.
         return Err(wrong_method());
     }
-    one_or_many(accepted, &info.verb, &resource)?;
     let pretty = negotiate::wants_pretty(query.get("pretty"), context.user_agent.as_deref());
     let accepted = match accepted.format {
         Format::Json if pretty => Accepted { format: Format::PrettyJson, ..accepted },
@@ -310,13 +310,22 @@ where
     let answer = if info.verb == "watch" {
         match accepted.format {
             Format::Yaml => Err(negotiate::no_stream()),
-            Format::Json | Format::PrettyJson | Format::Protobuf => call.watch().await,
+            Format::Json | Format::PrettyJson | Format::Protobuf => {
+                let mut request = request;
+                match WatchSocket::of(&mut request) {
+                    Ok(socket) => call.watch(socket).await,
+                    Err(status) => Err(status),
+                }
+            }
         }
     } else {
         let writes = !matches!(info.verb.as_str(), "get" | "list") && WRITE_TIMEOUT < limit;
         let limit = if writes { WRITE_TIMEOUT } else { limit };
         match tokio::time::timeout(limit, call.answer(&info.verb, request)).await {
-            Ok(answer) => answer,
+            // What was asked for is done; only then does it turn out that it cannot be shown so.
+            Ok(answer) => {
+                answer.and_then(|answer| one_or_many(accepted, &info.verb, &resource).map(|()| answer))
+            }
             Err(_) if writes => {
                 let why =
                     "Timeout: request did not complete within requested timeout - context deadline exceeded";
@@ -353,6 +362,10 @@ fn include(query: &Query, transform: Transform) -> Result<Include, Status> {
 /// 406 if the caller accepts the wrong one.
 fn one_or_many(accepted: Accepted, verb: &str, resource: &Resource) -> Result<(), Status> {
     let many = matches!(verb, "list" | "deletecollection");
+    if verb == "delete" {
+        // Mostly answered by a Status, which is shown as it is.
+        return Ok(());
+    }
     let go_type = |kind: &str| match resource.is_built_in() {
         true => format!("*{}.{kind}", intake::internal_package(&resource.group)),
         false if many => "*unstructured.UnstructuredList".to_owned(),
@@ -577,7 +590,7 @@ impl Call<'_> {
         Ok(render::list(&self.target.resource, &page, self.style))
     }
 
-    async fn watch(&self) -> Result<Response<Body>, Status> {
+    async fn watch(&self, socket: Option<WatchSocket>) -> Result<Response<Body>, Status> {
         let mut target = self.target.clone();
         let mut options = WatchOptions::parse(self.query)?;
         // The old prefix /watch/ names one object in its path.
@@ -586,7 +599,14 @@ impl Call<'_> {
             options.field_selector = Some(format!("metadata.name={name}"));
         }
         let watch = watch::watch(self.context, &target, &options).await?;
-        Ok(render::watch(watch, target.resource, self.style))
+        Ok(match socket {
+            None => render::watch(watch, target.resource, self.style),
+            Some(socket) => {
+                let events = render::messages(watch, target.resource, self.style);
+                let binary = self.style.accepted.format == Format::Protobuf;
+                socket.serve(events, binary).map(|()| Body::full(Bytes::new()))
+            }
+        })
     }
 
     async fn create<B>(&self, request: Request<B>) -> Result<Response<Body>, Status>
@@ -627,9 +647,8 @@ impl Call<'_> {
         B::Data: Into<Bytes> + Send,
         B::Error: std::fmt::Display,
     {
-        let media_type =
-            negotiate::media_type(text(request.headers(), header::CONTENT_TYPE).unwrap_or_default());
-        let kind = PatchKind::of(&self.target.resource, &media_type)?;
+        let content_type = text(request.headers(), header::CONTENT_TYPE).unwrap_or_default();
+        let kind = PatchKind::of(&self.target.resource, content_type)?;
         let options = WriteOptions::parse(self.query, "PatchOptions", kind == PatchKind::Apply)?;
         let bytes = body::read(request.into_body()).await?;
         let encoding = match kind {

@@ -3,18 +3,19 @@
 //! This stage changes only the form.
 
 use bytes::Bytes;
-use futures::StreamExt as _;
+use futures::{Stream, StreamExt as _};
 use http::{HeaderValue, Response, StatusCode, header};
-use pilothouse_schema::proto;
 use pilothouse_schema::table::{self, Include, Printer};
-use pilothouse_value::{Status, Timestamp, Value};
+use pilothouse_schema::{builtin, proto};
+use pilothouse_value::{Status, Timestamp, Value, go_json, object};
 
 use crate::body::Body;
 use crate::document::Document;
 use crate::negotiate::{self, Accepted, Format, MetaVersion, Transform};
 use crate::resource::Resource;
 use crate::verbs::list::Page;
-use crate::verbs::watch::{Seen, Watch, WatchEventKind};
+use crate::verbs::watch::{INITIAL_EVENTS_END, Seen, Watch, WatchEventKind};
+use crate::yaml;
 
 /// How many events go out in one piece.
 const EVENTS_AT_ONCE: usize = 64;
@@ -49,17 +50,19 @@ pub(crate) fn object(
 
 /// A document that is no stored object.
 pub(crate) fn value(code: u16, value: &Value, format: Format) -> Response<Body> {
-    let text = match format {
-        Format::Json => {
-            let mut text = value.to_json();
-            text.push('\n');
-            text
-        }
-        Format::PrettyJson => value.to_json_pretty(),
-        Format::Protobuf => return protobuf(code, proto::encode(value)),
-        // A document has nothing that YAML could not say; the empty text stands for a serializer that disagrees.
-        Format::Yaml => serde_saphyr::to_string(value).unwrap_or_default(),
-    };
+    if format == Format::Protobuf {
+        return protobuf(code, proto::encode(value));
+    }
+    let mut text = Vec::with_capacity(1024);
+    match format {
+        Format::Yaml => yaml::write(value, &mut text),
+        Format::Json | Format::PrettyJson | Format::Protobuf => builtin::write_json(value, &mut text),
+    }
+    match format {
+        Format::PrettyJson => text = go_json::indent(&text),
+        Format::Json => text.push(b'\n'),
+        Format::Yaml | Format::Protobuf => {}
+    }
     response(code, format.content_type(), Body::full(text))
 }
 
@@ -136,46 +139,84 @@ pub(crate) fn list(resource: &Resource, page: &Page, style: Style) -> Response<B
         let (api_version, kind) = (resource.api_version(), &resource.list_kind);
         return protobuf(200, proto::encode_list(&api_version, kind, &metadata, items));
     }
-    let mut out = Vec::with_capacity(256 + page.items.len() * 1024);
-    out.extend_from_slice(b"{\"kind\":");
-    Value::from(resource.list_kind.as_str()).write_json(&mut out);
-    out.extend_from_slice(b",\"apiVersion\":");
-    Value::from(resource.api_version()).write_json(&mut out);
-    out.extend_from_slice(b",\"metadata\":");
-    metadata.write_json(&mut out);
-    out.extend_from_slice(b",\"items\":[");
-    for (index, item) in page.items.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        if resource.is_built_in() {
-            item.write_item(&mut out);
-        } else {
-            item.write(&mut out);
-        }
-    }
-    out.extend_from_slice(b"]}\n");
+    let out = list_json(resource, page, &metadata);
     match style.accepted.format {
-        Format::Json => response(200, "application/json", Body::full(out)),
-        format => {
+        Format::PrettyJson => response(200, "application/json", Body::full(go_json::indent(&out))),
+        Format::Yaml => {
             let parsed = pilothouse_value::parse::json(&out).map(|parsed| parsed.value).unwrap_or_default();
-            value(200, &parsed, format)
+            value(200, &parsed, Format::Yaml)
+        }
+        Format::Json | Format::Protobuf => {
+            let mut out = out;
+            out.push(b'\n');
+            response(200, "application/json", Body::full(out))
         }
     }
 }
 
+/// A list as compact JSON: of a built-in kind in the order of Go's structs, of a defined one in that of the names.
+fn list_json(resource: &Resource, page: &Page, metadata: &Value) -> Vec<u8> {
+    let mut out = Vec::with_capacity(256 + page.items.len() * 1024);
+    let member = |name: &str, out: &mut Vec<u8>| {
+        out.push(if out.is_empty() { b'{' } else { b',' });
+        go_json::string(name, out);
+        out.push(b':');
+    };
+    let items = |out: &mut Vec<u8>| {
+        member("items", out);
+        out.push(b'[');
+        for (index, item) in page.items.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            if resource.is_built_in() {
+                item.write_item(out);
+            } else {
+                item.write(out);
+            }
+        }
+        out.push(b']');
+    };
+    let kind = |out: &mut Vec<u8>| {
+        member("kind", out);
+        go_json::string(&resource.list_kind, out);
+    };
+    let api_version = |out: &mut Vec<u8>| {
+        member("apiVersion", out);
+        go_json::string(&resource.api_version(), out);
+    };
+    if resource.is_built_in() {
+        kind(&mut out);
+        api_version(&mut out);
+        member("metadata", &mut out);
+        let names = ["resourceVersion", "continue", "remainingItemCount"];
+        for (index, (name, value)) in
+            names.iter().filter_map(|name| Some((name, metadata.get(name)?))).enumerate()
+        {
+            out.push(if index == 0 { b'{' } else { b',' });
+            go_json::string(name, &mut out);
+            out.push(b':');
+            go_json::write(value, &mut out);
+        }
+        out.push(b'}');
+        items(&mut out);
+    } else {
+        api_version(&mut out);
+        items(&mut out);
+        kind(&mut out);
+        member("metadata", &mut out);
+        go_json::write(metadata, &mut out);
+    }
+    out.push(b'}');
+    out
+}
+
 /// A watch: one line of JSON for each event, or one frame of protobuf.
 pub(crate) fn watch(watch: Watch, resource: std::sync::Arc<Resource>, style: Style) -> Response<Body> {
-    let mut first = true;
+    let mut frames = Frames { resource, style, first: true };
     let stream = Box::pin(watch.stream()).ready_chunks(EVENTS_AT_ONCE).map(move |events| {
         let mut out = Vec::with_capacity(events.len() * 1024);
-        // An event is one object and no list: upstream cannot show it so, and shows nothing.
-        let events =
-            if matches!(style.accepted.transform, Transform::MetadataList(_)) { Vec::new() } else { events };
-        for event in events {
-            frame(&resource, &event, style, first, &mut out);
-            first = false;
-        }
+        events.iter().for_each(|event| frames.write(event, &mut out));
         Bytes::from(out)
     });
     let content_type = match style.accepted.format {
@@ -183,6 +224,38 @@ pub(crate) fn watch(watch: Watch, resource: std::sync::Arc<Resource>, style: Sty
         _ => "application/json",
     };
     response(200, content_type, Body::stream(stream))
+}
+
+/// A watch as messages, one for each event: a line of JSON, or protobuf without the length that a frame begins with.
+pub(crate) fn messages(
+    watch: Watch,
+    resource: std::sync::Arc<Resource>,
+    style: Style,
+) -> impl Stream<Item = Bytes> + Send {
+    let mut frames = Frames { resource, style, first: true };
+    watch.stream().map(move |event| {
+        let mut out = Vec::with_capacity(1024);
+        frames.write(&event, &mut out);
+        let start = if style.accepted.format == Format::Protobuf { 4.min(out.len()) } else { 0 };
+        Bytes::from(out).slice(start..)
+    })
+}
+
+/// Writes the events of one watch.
+struct Frames {
+    resource: std::sync::Arc<Resource>,
+    style: Style,
+    /// Whether the next event is the first, which tells of the columns of a table.
+    first: bool,
+}
+
+impl Frames {
+    fn write(&mut self, event: &Seen, out: &mut Vec<u8>) {
+        // An event is one object and no list: upstream cannot show it so, and shows nothing.
+        if !matches!(self.style.accepted.transform, Transform::MetadataList(_)) {
+            frame(&self.resource, event, self.style, std::mem::take(&mut self.first), out);
+        }
+    }
 }
 
 fn frame(resource: &Resource, event: &Seen, style: Style, first: bool, out: &mut Vec<u8>) {
@@ -202,7 +275,7 @@ fn frame(resource: &Resource, event: &Seen, style: Style, first: bool, out: &mut
     out.extend_from_slice(event.kind.as_str().as_bytes());
     out.extend_from_slice(b"\",\"object\":");
     match transformed {
-        Some(value) => value.write_json(out),
+        Some(value) => builtin::write_json(&value, out),
         None => event.document.write(out),
     }
     out.extend_from_slice(b"}\n");
@@ -221,7 +294,14 @@ fn transform(printer: &Printer, document: &Document, style: Style, columns: bool
                 metadata.set(&["resourceVersion"], own.clone());
             }
             let objects = std::iter::once(&*value);
-            let mut table = table::build(printer, objects, metadata, style.now, style.include, columns);
+            // What ends the first events of a watch can be told only by its annotations.
+            let include = match style.include {
+                Include::None if object::annotation(&value, INITIAL_EVENTS_END).is_some() => {
+                    Include::Metadata
+                }
+                include => include,
+            };
+            let mut table = table::build(printer, objects, metadata, style.now, include, columns);
             of_version(&mut table, version);
             Some(table)
         }

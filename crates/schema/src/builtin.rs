@@ -20,9 +20,10 @@ mod subresources;
 pub(crate) mod types;
 mod validation;
 mod warnings;
+mod write;
 
 pub use autoscalers::convert_autoscaler;
-pub use decode::{DecodeError, decode};
+pub use decode::{DecodeError, decode, zero_object};
 pub(crate) use decode::{is_omitted, zero};
 pub use defaults::default;
 pub use descriptions::describe;
@@ -38,6 +39,7 @@ pub use validation::{
     validate_subresource, validate_webhooks,
 };
 pub use warnings::warnings;
+pub use write::{write_item_json, write_json};
 
 pub(crate) use types::kinds_of_type;
 

@@ -5,6 +5,7 @@
 pub mod base64;
 mod document;
 pub mod field;
+pub mod go_json;
 mod gvk;
 mod map;
 pub mod names;

@@ -3,7 +3,7 @@
 use serde::de::DeserializeSeed;
 
 use crate::Value;
-use crate::serde_impl::{Scan, Seed};
+use crate::serde_impl::{CUT, Scan, Seed};
 
 mod syntax;
 mod tolerant;
@@ -51,6 +51,27 @@ pub fn json(text: &[u8]) -> Result<Parsed, ParseError> {
     })
 }
 
+/// Parses one JSON document that nests deeper than [`json`] reads, up to the 10,000 levels of Go: what is too deep is left out, and
+/// [`is_cut`] finds whether it still matters once a document is brought into the form of its kind. `None` if it is no JSON.
+pub fn json_cut(text: &[u8]) -> Option<Parsed> {
+    if json_syntax_error(text).is_some() {
+        return None;
+    }
+    let mut scan = Scan { levels: Some(DEEPEST - 2), ..Scan::default() };
+    let value = Seed(&mut scan).deserialize(&mut serde_json::Deserializer::from_slice(text)).ok()?;
+    Some(Parsed { value, duplicates: scan.duplicates })
+}
+
+/// Whether something of a document that [`json_cut`] has read was left out.
+pub fn is_cut(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text == CUT,
+        Value::Array(items) => items.iter().any(is_cut),
+        Value::Object(map) => map.values().any(is_cut),
+        _ => false,
+    }
+}
+
 /// Parses one JSON document as Go reads it into a struct: an object whose key comes twice is filled from both. For a text that
 /// [`json`] has read.
 ///
@@ -66,7 +87,7 @@ pub fn json_merging(text: &[u8]) -> Result<Value, ParseError> {
 /// Shows the paths of all keys of a JSON document, such as `spec.ports[0].name`, in the order of the text: the order in which
 /// strict decoding complains. Each time a key comes again it is shown again.
 pub fn json_keys(text: &[u8], mut show: impl FnMut(&str)) {
-    let mut scan = Scan { show: Some(&mut show), ..Scan::default() };
+    let mut scan = Scan { show: Some(&mut show), levels: Some(DEEPEST - 2), ..Scan::default() };
     // A text that is no JSON has the keys up to where it breaks.
     let _broken = Seed(&mut scan).deserialize(&mut serde_json::Deserializer::from_slice(text));
 }
@@ -109,6 +130,19 @@ pub fn yaml(text: impl AsRef<[u8]>) -> Result<ParsedYaml, ParseError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_nested_too_deeply_can_be_left_out() {
+        let nested = |levels: usize| format!("{{\"a\":{}1{}}}", "[".repeat(levels), "]".repeat(levels));
+        assert!(json(nested(120).as_bytes()).is_ok());
+        for levels in [127, 128, 9999] {
+            assert!(json(nested(levels).as_bytes()).is_err(), "{levels}");
+            let read = json_cut(nested(levels).as_bytes()).unwrap().value;
+            assert!(is_cut(&read), "{levels}");
+        }
+        assert!(json_cut(nested(10_000).as_bytes()).is_none());
+        assert!(!is_cut(&json_cut(nested(20).as_bytes()).unwrap().value));
+    }
 
     #[test]
     fn what_is_no_character_is_replaced_as_in_go() {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::map::Builder;
@@ -58,6 +58,31 @@ pub(crate) struct Scan<'a> {
     pub(crate) show: Option<&'a mut dyn FnMut(&str)>,
     /// Whether an object whose key comes again is filled from both.
     pub(crate) merges: bool,
+    /// How many more levels are read; what is nested deeper is replaced by [`CUT`]. Without a number nothing is.
+    pub(crate) levels: Option<usize>,
+}
+
+/// What stands for values that are nested too deeply to be read. No text of a client is this by chance.
+pub(crate) const CUT: &str = "\u{0}nested too deeply\u{0}";
+
+impl Scan<'_> {
+    /// Goes one level down; whether there is one.
+    fn enter(&mut self) -> bool {
+        match &mut self.levels {
+            Some(0) => false,
+            Some(levels) => {
+                *levels -= 1;
+                true
+            }
+            None => true,
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(levels) = &mut self.levels {
+            *levels += 1;
+        }
+    }
 }
 
 pub(crate) struct Seed<'a, 's>(pub(crate) &'a mut Scan<'s>);
@@ -118,6 +143,10 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        if !self.0.enter() {
+            while seq.next_element::<IgnoredAny>()?.is_some() {}
+            return Ok(CUT.into());
+        }
         let mut items = Vec::new();
         let depth = self.0.path.len();
         loop {
@@ -127,12 +156,19 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
             self.0.path.truncate(depth);
             match next {
                 Some(item) => items.push(item),
-                None => return Ok(Value::Array(items)),
+                None => {
+                    self.0.leave();
+                    return Ok(Value::Array(items));
+                }
             }
         }
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        if !self.0.enter() {
+            while access.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            return Ok(CUT.into());
+        }
         let mut map = Builder::default();
         let depth = self.0.path.len();
         while let Some(key) = access.next_key::<String>()? {
@@ -160,6 +196,7 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
             }
             self.0.path.truncate(depth);
         }
+        self.0.leave();
         Ok(Value::Object(map.finish()))
     }
 }

@@ -1,4 +1,5 @@
-//! `pods/{log,exec,attach,portforward}`: the streaming protocols of Kubernetes over a connection that was upgraded.
+//! `pods/{log,exec,attach,portforward}`, and watches over WebSocket: the streaming protocols of Kubernetes over a connection
+//! that was upgraded.
 //!
 //! A request comes here decoded, authenticated, authorized, and with the pod it is about. What comes out is the head
 //! of a response (or the stream of a log); the conversation goes on in a task of its own that ends with the
@@ -26,6 +27,7 @@ use crate::kubelet::{Kubelet, KubeletError};
 pub use bridge::in_process;
 use options::Query;
 use upgrade::Upgrade;
+pub(crate) use upgrade::WatchSocket;
 pub use upgrade::wants_upgrade;
 
 /// Answers `GET …/pods/NAME/log`: the log as a stream of plain text (`text/plain`).

@@ -3,6 +3,8 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use bytes::Bytes;
+use futures::{SinkExt as _, Stream, StreamExt as _};
 use http::header::{
     CONNECTION, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
     UPGRADE,
@@ -12,6 +14,7 @@ use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use pilothouse_value::Status;
 use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
@@ -125,6 +128,62 @@ impl Upgrade {
             }
         });
         head
+    }
+}
+
+/// A watch over WebSocket that has not begun: each event is a message.
+pub(crate) struct WatchSocket {
+    on_upgrade: OnUpgrade,
+    head: Response<()>,
+}
+
+impl WatchSocket {
+    /// `None` for a request that is no WebSocket's.
+    ///
+    /// # Errors
+    /// 400 for a handshake without a key.
+    pub(crate) fn of<B>(request: &mut Request<B>) -> Result<Option<Self>, Status> {
+        let headers = request.headers();
+        if !has_token(headers, &CONNECTION, "upgrade") || !has_token(headers, &UPGRADE, "websocket") {
+            return Ok(None);
+        }
+        let Framing::WebSocket { accept } = framing(headers)? else { return Ok(None) };
+        let head = websocket_head(&accept, None)?;
+        Ok(Some(Self { on_upgrade: hyper::upgrade::on(request), head }))
+    }
+
+    /// Answers with the switch of protocols, and sends the events until they end or the client goes.
+    pub(crate) fn serve(
+        self,
+        events: impl Stream<Item = Bytes> + Send + 'static,
+        binary: bool,
+    ) -> Response<()> {
+        let message = move |event: Bytes| match String::from_utf8(event.into()) {
+            Ok(text) if !binary => Message::text(text),
+            Ok(text) => Message::binary(text.into_bytes()),
+            Err(error) => Message::binary(error.into_bytes()),
+        };
+        upgraded(self.on_upgrade, move |io| async move {
+            let (mut sink, mut source) = websocket(io).await.split();
+            let mut events = std::pin::pin!(events);
+            loop {
+                tokio::select! {
+                    event = events.next() => {
+                        let Some(event) = event else { break };
+                        if sink.send(message(event)).await.is_err() {
+                            return;
+                        }
+                    }
+                    // What the client says is of no interest, except that it goes.
+                    said = source.next() => match said {
+                        Some(Ok(said)) if !said.is_close() => {}
+                        _ => return,
+                    },
+                }
+            }
+            let _gone = sink.close().await;
+        });
+        self.head
     }
 }
 

@@ -32,25 +32,30 @@ impl PatchKind {
     ///
     /// # Errors
     /// 415 for what the resource does not take.
-    pub(crate) fn of(resource: &Resource, media_type: &str) -> Result<PatchKind, Status> {
-        let kind = match media_type {
+    pub(crate) fn of(resource: &Resource, header: &str) -> Result<PatchKind, Status> {
+        const STRATEGIC: &str = "application/strategic-merge-patch+json";
+        const ALL: [&str; 4] = [
+            "application/json-patch+json",
+            "application/merge-patch+json",
+            STRATEGIC,
+            "application/apply-patch+yaml",
+        ];
+        // A router stands before built-in kinds, and takes the header for a list.
+        let name = |text: &str| text.split(';').next().unwrap_or_default().trim().to_owned();
+        if resource.is_built_in() && !header.split(',').map(name).any(|name| ALL.contains(&&*name)) {
+            let status = Status::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");
+            return Err(status.with_details(Details::default()));
+        }
+        Ok(match header.split(';').next().unwrap_or_default() {
             "application/json-patch+json" => PatchKind::Json,
             "application/merge-patch+json" => PatchKind::Merge,
-            "application/strategic-merge-patch+json" if resource.is_built_in() => PatchKind::Strategic,
+            STRATEGIC if resource.is_built_in() => PatchKind::Strategic,
             "application/apply-patch+yaml" => PatchKind::Apply,
-            _ if resource.is_built_in() => {
-                let status = Status::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");
-                return Err(status.with_details(Details::default()));
-            }
             _ => {
-                return Err(Status::unsupported_media_type(&[
-                    "application/json-patch+json",
-                    "application/merge-patch+json",
-                    "application/apply-patch+yaml",
-                ]));
+                let taken = ALL.into_iter().filter(|name| resource.is_built_in() || *name != STRATEGIC);
+                return Err(Status::unsupported_media_type(&taken.collect::<Vec<_>>()));
             }
-        };
-        Ok(kind)
+        })
     }
 }
 
@@ -180,6 +185,7 @@ async fn apply(
     if !update::may_create(target) && !exists() {
         return Err(target.not_found());
     }
+    incoming.check_whole()?;
     check_applied_kind(&resource.gvk(), &incoming.value)?;
     let Incoming { value: applied, spelling } = incoming;
     let force = options.force.unwrap_or_default();

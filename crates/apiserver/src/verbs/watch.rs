@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::Stream;
+use pilothouse_schema::builtin;
 use pilothouse_store::{Event, EventKind, Object, Watcher};
 use pilothouse_value::{Status, Value};
 use tokio::time::{Instant, Sleep};
@@ -21,6 +22,9 @@ use crate::verbs::read;
 const LAST_BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 /// How often a bookmark says how far a quiet watch has come.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+
+/// The annotation of the bookmark that ends the first events of a watch.
+pub(crate) const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,12 +172,17 @@ impl Watch {
 
     fn bookmark(&self, version: u64, end_of_initial: bool) -> Seen {
         let resource = &self.target.resource;
-        let mut value = Value::object();
-        value.set(&["apiVersion"], resource.api_version());
-        value.set(&["kind"], resource.kind.as_str());
+        // Of a built-in kind it carries what an object has in which nothing is set.
+        let zero = if resource.is_built_in() { builtin::zero_object(&resource.gvk()) } else { None };
+        let mut value = zero.unwrap_or_else(|| {
+            let mut value = Value::object();
+            value.set(&["apiVersion"], resource.api_version());
+            value.set(&["kind"], resource.kind.as_str());
+            value
+        });
         value.set(&["metadata", "resourceVersion"], version.to_string());
         if end_of_initial {
-            value.set(&["metadata", "annotations", "k8s.io/initial-events-end"], "true");
+            value.set(&["metadata", "annotations", INITIAL_EVENTS_END], "true");
         }
         Seen { kind: WatchEventKind::Bookmark, document: value.into() }
     }

@@ -3,6 +3,8 @@
 use http_body_util::{BodyExt as _, Empty};
 use pilothouse_apiserver::{Authorization, Server, User};
 use pilothouse_value::json;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 
 use crate::support::{Api, config_map, config_maps};
 
@@ -206,4 +208,40 @@ async fn a_kubeconfig_names_the_server() {
     let listening = server.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
     let config = listening.kubeconfig().unwrap();
     assert!(config.contains(&listening.url()) && config.contains("client-certificate-data"));
+}
+
+#[tokio::test]
+async fn a_watch_over_websocket_sends_a_message_for_each_event() {
+    use futures::StreamExt as _;
+    let users =
+        pilothouse_apiserver::authenticator::read_token_file("secret,admin,1,\"system:masters\"").unwrap();
+    let api = Api::with(Server::builder().tokens(users).start().unwrap());
+    for name in ["a", "b"] {
+        api.client.create(&config_maps(), Some("default"), config_map(name)).await.unwrap();
+    }
+    for accept in ["application/json", "application/vnd.kubernetes.protobuf"] {
+        let listening = api.server.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let stream = connect(&listening, None).await.into_inner();
+        let mut request =
+            "wss://localhost/api/v1/namespaces/default/configmaps?watch=true".into_client_request().unwrap();
+        request.headers_mut().insert("authorization", "Bearer secret".parse().unwrap());
+        request.headers_mut().insert("accept", accept.parse().unwrap());
+        let (mut socket, head) = tokio_tungstenite::client_async(request, stream).await.unwrap();
+        assert_eq!(head.status().as_u16(), 101);
+        for name in ["a", "b"] {
+            match socket.next().await.unwrap().unwrap() {
+                Message::Text(text) => {
+                    let event = pilothouse_value::parse::json(text.as_bytes()).unwrap().value;
+                    assert_eq!(event.str_at(&["type"]), Some("ADDED"));
+                    assert_eq!(event.str_at(&["object", "metadata", "name"]), Some(name));
+                    assert!(text.ends_with('\n') && accept == "application/json");
+                }
+                Message::Binary(event) => {
+                    assert!(event.starts_with(b"\x0a\x05ADDED\x12") && accept != "application/json");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        socket.close(None).await.unwrap();
+    }
 }

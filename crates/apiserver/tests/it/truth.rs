@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
 use pilothouse_apiserver::{LocalService, Server, User};
@@ -14,6 +15,7 @@ use tower::ServiceExt as _;
 
 mod hooks;
 mod normal;
+mod wire;
 
 use hooks::Hooks;
 use normal::{Names, Pairs};
@@ -45,6 +47,7 @@ topics!(
     crd,
     create,
     delete,
+    encodings,
     found,
     heads,
     http,
@@ -208,7 +211,7 @@ impl Talk {
         }
         let request = request.body(Full::new(body.unwrap_or_default())).unwrap();
         let (parts, body) = self.service.clone().oneshot(request).await.unwrap().into_parts();
-        let text = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
+        let bytes = body.collect().await.unwrap().to_bytes();
 
         let mut said = Value::object();
         said.set(&["code"], i64::from(parts.status.as_u16()));
@@ -223,12 +226,17 @@ impl Talk {
         if step.get("heads").is_some() {
             said.set(&["heads"], told(&parts.headers, step));
         }
+        let text = String::from_utf8_lossy(&bytes);
         let mut raw = Value::Null;
         if method == "HEAD" {
             // A server on a wire sends no body here.
+        } else if kind.contains("protobuf") {
+            said.set(&["answer"], wire::answer(&mut self.names, &bytes, kind.contains("stream=watch")));
+        } else if step.get("raw").is_some() {
+            said.set(&["answer"], self.names.written(&text));
         } else if kind.contains("yaml") {
-            raw = parse::yaml(&text).map_err(|error| format!("  not YAML: {error}: {text}"))?.value;
-            said.set(&["answer"], kept(as_text(self.names.normal(&raw)), step));
+            raw = parse::yaml(&bytes).map_err(|error| format!("  not YAML: {error}: {text}"))?.value;
+            said.set(&["answer"], as_text(self.names.normal(&raw)));
         } else if kind.contains("json") {
             let answer = match parse::json(text.as_bytes()) {
                 Ok(parsed) => {
@@ -325,11 +333,11 @@ impl Talk {
     }
 
     fn body(&self, body: &Value) -> bytes::Bytes {
+        if let Some(encoded) = body.str_at(&["base64"]) {
+            return STANDARD.decode(encoded).unwrap().into();
+        }
         if let Some(file) = body.str_at(&["file"]) {
             return std::fs::read(crate::recorded::corpus().join(file)).unwrap().into();
-        }
-        if let Some(bytes) = body.str_at(&["base64"]) {
-            return base64::engine::general_purpose::STANDARD.decode(bytes).unwrap().into();
         }
         self.fill(&body.as_str().map_or_else(|| body.to_json(), str::to_owned)).into()
     }

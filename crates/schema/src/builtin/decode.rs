@@ -199,6 +199,26 @@ pub(crate) fn zero(form: &Form) -> Value {
     }
 }
 
+/// An object of a kind in which nothing is set, as a server writes it; `None` for a kind that is not built in.
+pub fn zero_object(gvk: &Gvk) -> Option<Value> {
+    let def = types::kind(gvk)?;
+    let mut object = Map::new();
+    for field in def.always.iter().filter_map(|at| def.fields.get(*at)) {
+        object.insert(field.name, if field.pointer { Value::Null } else { zero(&field.form) });
+    }
+    let mut object = Value::Object(object);
+    object.set(&["kind"], gvk.kind.as_str());
+    object.set(&["apiVersion"], gvk.api_version());
+    // What is a number inside the server becomes a pointer to zero outside.
+    if matches!(gvk.kind.as_str(), "Deployment" | "ReplicaSet" | "StatefulSet") {
+        object.set(&["spec", "replicas"], 0);
+    }
+    if gvk.kind == "DaemonSet" {
+        object.set(&["metadata", "annotations", super::prepare::TEMPLATE_GENERATION], "0");
+    }
+    Some(object)
+}
+
 fn read(form: &Form, value: &mut Value) -> Result<(), Failure> {
     match (form, &mut *value) {
         (Form::String, Value::String(_)) | (Form::Bool, Value::Bool(_)) | (Form::Int64, Value::Int(_)) => {

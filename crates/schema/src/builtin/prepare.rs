@@ -311,7 +311,7 @@ fn put(object: &mut Value, path: &[&str], part: Option<Value>) {
 }
 
 /// How often the template of a daemon set has changed, which stood in its spec before apps/v1.
-const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+pub(super) const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
 fn count_template_generation(old: &Value, object: &mut Value) {
     let template = |object: &Value| object.at(&["spec", "template"]).cloned();

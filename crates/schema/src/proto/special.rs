@@ -1,5 +1,7 @@
 //! The messages whose JSON form is not an object of the same fields.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pilothouse_value::{Timestamp, Value};
@@ -8,10 +10,10 @@ use super::wire::{Payload, Reader};
 use crate::builtin::types::Form;
 
 /// A float as JSON has it.
-pub(super) fn double(bits: u64) -> Result<Value, &'static str> {
+pub(super) fn double(bits: u64) -> Result<Value, Cow<'static, str>> {
     let number = f64::from_bits(bits);
     if !number.is_finite() {
-        return Err("a number is infinite or not a number, which JSON cannot say");
+        return Err("a number is infinite or not a number, which JSON cannot say".into());
     }
     // Go writes whole floats without a fraction, so they read as whole numbers.
     Ok(if number.fract() == 0.0 && number.abs() < 1e15 {
@@ -22,35 +24,35 @@ pub(super) fn double(bits: u64) -> Result<Value, &'static str> {
 }
 
 /// The JSON text inside a message.
-pub(super) fn json(text: &[u8]) -> Result<Value, &'static str> {
+pub(super) fn json(text: &[u8]) -> Result<Value, Cow<'static, str>> {
     if text.is_empty() {
         return Ok(Value::Null);
     }
     pilothouse_value::parse::json(text)
         .map(|parsed| parsed.value)
-        .map_err(|_| "a field that holds JSON does not")
+        .map_err(|_| "a field that holds JSON does not".into())
 }
 
 /// Reads one of the special messages.
-pub(super) fn decode(form: &Form, bytes: &[u8]) -> Result<Value, &'static str> {
+pub(super) fn decode(form: &Form, bytes: &[u8]) -> Result<Value, Cow<'static, str>> {
     match form {
         Form::Bytes => Ok(STANDARD.encode(bytes).into()),
         Form::Quantity => match first_bytes(bytes)? {
-            Some(text) => Ok(super::string(text).into()),
+            Some(text) => Ok(super::decode::string(text).into()),
             None => Ok("0".into()),
         },
         Form::Time | Form::MicroTime => time(form, bytes),
         Form::Duration => Ok(go_duration(numbers(bytes)?[0]).into()),
         Form::IntOrString => int_or_string(bytes),
         Form::Json | Form::Fields => json(first_bytes(bytes)?.unwrap_or_default()),
-        _ => Err("a field has the wrong wire type"),
+        _ => Err("proto: wrong wireType".into()),
     }
 }
 
-fn first_bytes(message: &[u8]) -> Result<Option<&[u8]>, &'static str> {
+fn first_bytes(message: &[u8]) -> Result<Option<&[u8]>, Cow<'static, str>> {
     let mut found = None;
     for field in Reader::new(message) {
-        if let (1, Payload::Bytes(bytes)) = field? {
+        if let (1, Payload::Bytes(bytes)) = field.map_err(|why| why.of(""))? {
             found = Some(bytes);
         }
     }
@@ -58,10 +60,10 @@ fn first_bytes(message: &[u8]) -> Result<Option<&[u8]>, &'static str> {
 }
 
 /// The numbers under the tags 1 and 2.
-fn numbers(message: &[u8]) -> Result<[i64; 2], &'static str> {
+fn numbers(message: &[u8]) -> Result<[i64; 2], Cow<'static, str>> {
     let mut numbers = [0; 2];
     for field in Reader::new(message) {
-        match field? {
+        match field.map_err(|why| why.of(""))? {
             (1, Payload::Varint(n)) => numbers[0] = n as i64,
             (2, Payload::Varint(n)) => numbers[1] = n as i64,
             _ => {}
@@ -70,7 +72,7 @@ fn numbers(message: &[u8]) -> Result<[i64; 2], &'static str> {
     Ok(numbers)
 }
 
-fn time(form: &Form, bytes: &[u8]) -> Result<Value, &'static str> {
+fn time(form: &Form, bytes: &[u8]) -> Result<Value, Cow<'static, str>> {
     if bytes.is_empty() {
         return Ok(Value::Null);
     }
@@ -83,13 +85,13 @@ fn time(form: &Form, bytes: &[u8]) -> Result<Value, &'static str> {
     Ok(time.plus(std::time::Duration::from_nanos(nanos.into())).micro().into())
 }
 
-fn int_or_string(bytes: &[u8]) -> Result<Value, &'static str> {
+fn int_or_string(bytes: &[u8]) -> Result<Value, Cow<'static, str>> {
     let (mut is_string, mut number, mut text) = (false, 0, String::new());
     for field in Reader::new(bytes) {
-        match field? {
+        match field.map_err(|why| why.of(""))? {
             (1, Payload::Varint(n)) => is_string = n == 1,
             (2, Payload::Varint(n)) => number = n as i32,
-            (3, Payload::Bytes(bytes)) => text = super::string(bytes),
+            (3, Payload::Bytes(bytes)) => text = super::decode::string(bytes),
             _ => {}
         }
     }

@@ -1,5 +1,34 @@
 //! The wire format of protobuf: tags, varints, lengths; read forwards, written backwards.
 
+use std::borrow::Cow;
+
+/// Why bytes are no message, in upstream's words.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Broken {
+    End,
+    Overflow,
+    NegativeLength,
+    Tag { tag: i32, wire_type: u64 },
+    EndOfGroup,
+    WireType(u64),
+}
+
+impl Broken {
+    /// The text, which may name the type of the message.
+    pub(super) fn of(self, name: &str) -> Cow<'static, str> {
+        match self {
+            Broken::End => "unexpected EOF".into(),
+            Broken::Overflow => "proto: integer overflow".into(),
+            Broken::NegativeLength => "proto: negative length found during unmarshaling".into(),
+            Broken::Tag { tag, wire_type } => {
+                format!("proto: {name}: illegal tag {tag} (wire type {wire_type})").into()
+            }
+            Broken::EndOfGroup => format!("proto: {name}: wiretype end group for non-group").into(),
+            Broken::WireType(wire_type) => format!("proto: illegal wireType {wire_type}").into(),
+        }
+    }
+}
+
 /// What a field holds, before its type is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Payload<'a> {
@@ -7,6 +36,8 @@ pub(super) enum Payload<'a> {
     Fixed64(u64),
     Fixed32(u32),
     Bytes(&'a [u8]),
+    /// The beginning of a group, which nothing uses any more.
+    Group,
 }
 
 /// Iterates over the fields of a message. After an error it ends.
@@ -19,40 +50,87 @@ impl<'a> Reader<'a> {
         Self { rest: message }
     }
 
-    fn take(&mut self, length: usize) -> Result<&'a [u8], &'static str> {
-        let (taken, rest) = self.rest.split_at_checked(length).ok_or("unexpected end of the message")?;
+    fn take(&mut self, length: usize) -> Result<&'a [u8], Broken> {
+        let (taken, rest) = self.rest.split_at_checked(length).ok_or(Broken::End)?;
         self.rest = rest;
         Ok(taken)
     }
 
-    fn field(&mut self) -> Result<(u32, Payload<'a>), &'static str> {
-        let key = varint(&mut self.rest)?;
-        let tag = u32::try_from(key >> 3).map_err(|_| "a field has an illegal tag")?;
-        if tag == 0 {
-            return Err("a field has an illegal tag");
+    fn length(&mut self) -> Result<usize, Broken> {
+        let length = varint(&mut self.rest)?.cast_signed();
+        usize::try_from(length).map_err(|_| Broken::NegativeLength)
+    }
+
+    /// Tag and wire type of the next field, whose payload is read next; `None` at the end of the message.
+    ///
+    /// # Errors
+    /// If the message is broken here.
+    pub(super) fn key(&mut self) -> Result<Option<(u32, u64)>, Broken> {
+        if self.rest.is_empty() {
+            return Ok(None);
         }
-        let payload = match key & 7 {
+        let key = varint(&mut self.rest)?;
+        let (tag, wire_type) = ((key >> 3) as i32, key & 7);
+        if wire_type == 4 {
+            return Err(Broken::EndOfGroup);
+        }
+        let tag = u32::try_from(tag).ok().filter(|tag| *tag > 0).ok_or(Broken::Tag { tag, wire_type })?;
+        Ok(Some((tag, wire_type)))
+    }
+
+    /// What a field holds.
+    ///
+    /// # Errors
+    /// If the message is broken here.
+    pub(super) fn payload(&mut self, wire_type: u64) -> Result<Payload<'a>, Broken> {
+        Ok(match wire_type {
             0 => Payload::Varint(varint(&mut self.rest)?),
             1 => Payload::Fixed64(self.take(8)?.try_into().map(u64::from_le_bytes).unwrap_or_default()),
             2 => {
-                let length = usize::try_from(varint(&mut self.rest)?).map_err(|_| "a field is too long")?;
+                let length = self.length()?;
                 Payload::Bytes(self.take(length)?)
             }
+            3 => Payload::Group,
             5 => Payload::Fixed32(self.take(4)?.try_into().map(u32::from_le_bytes).unwrap_or_default()),
-            _ => return Err("a field has a wire type that is not used"),
-        };
-        Ok((tag, payload))
+            _ => return Err(Broken::WireType(wire_type)),
+        })
+    }
+
+    fn field(&mut self) -> Result<Option<(u32, Payload<'a>)>, Broken> {
+        let Some((tag, wire_type)) = self.key()? else { return Ok(None) };
+        Ok(Some((tag, self.payload(wire_type)?)))
+    }
+
+    /// Skips a group that has begun.
+    ///
+    /// # Errors
+    /// If it does not end.
+    pub(super) fn skip_group(&mut self) -> Result<(), Broken> {
+        let mut depth = 1_usize;
+        while depth > 0 {
+            let key = varint(&mut self.rest)?;
+            match key & 7 {
+                0 => drop(varint(&mut self.rest)?),
+                1 => drop(self.take(8)?),
+                2 => {
+                    let length = self.length()?;
+                    self.take(length)?;
+                }
+                3 => depth += 1,
+                4 => depth -= 1,
+                5 => drop(self.take(4)?),
+                wire_type => return Err(Broken::WireType(wire_type)),
+            }
+        }
+        Ok(())
     }
 }
 
 impl<'a> Iterator for Reader<'a> {
-    type Item = Result<(u32, Payload<'a>), &'static str>;
+    type Item = Result<(u32, Payload<'a>), Broken>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() {
-            return None;
-        }
-        let field = self.field();
+        let field = self.field().transpose()?;
         if field.is_err() {
             self.rest = &[];
         }
@@ -61,7 +139,7 @@ impl<'a> Iterator for Reader<'a> {
 }
 
 /// The numbers of a packed list.
-pub(super) fn packed(mut bytes: &[u8]) -> impl Iterator<Item = Result<u64, &'static str>> {
+pub(super) fn packed(mut bytes: &[u8]) -> impl Iterator<Item = Result<u64, Broken>> {
     std::iter::from_fn(move || {
         if bytes.is_empty() {
             return None;
@@ -74,17 +152,17 @@ pub(super) fn packed(mut bytes: &[u8]) -> impl Iterator<Item = Result<u64, &'sta
     })
 }
 
-fn varint(rest: &mut &[u8]) -> Result<u64, &'static str> {
+fn varint(rest: &mut &[u8]) -> Result<u64, Broken> {
     let mut value = 0u64;
     for shift in (0..64).step_by(7) {
-        let (&byte, after) = rest.split_first().ok_or("unexpected end of the message")?;
+        let (&byte, after) = rest.split_first().ok_or(Broken::End)?;
         *rest = after;
         value |= u64::from(byte & 0x7f) << shift;
         if byte & 0x80 == 0 {
             return Ok(value);
         }
     }
-    Err("a number is too long")
+    Err(Broken::Overflow)
 }
 
 /// Writes a message from its end to its beginning: when the length of a part is written, the part is there.

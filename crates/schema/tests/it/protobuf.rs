@@ -1,4 +1,4 @@
-//! Answers of a real kube-apiserver 1.37.2 that were recorded both as JSON and as protobuf
+//! Answers of a real kube-apiserver 1.37.2 that were recorded both as JSON and as protobuf, each letter by letter
 //! (`conformance/builtins/protobuf.py`).
 
 use base64::Engine as _;
@@ -6,11 +6,16 @@ use base64::engine::general_purpose::STANDARD;
 use pilothouse_schema::{builtin, proto};
 use pilothouse_value::{Gvk, Value, parse};
 
+/// The recorded lines.
+fn lines() -> String {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/recorded/protobuf/answers.txt");
+    std::fs::read_to_string(file).unwrap()
+}
+
 /// Path, protobuf, JSON.
 fn answers() -> Vec<(String, Vec<u8>, Value)> {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/recorded/protobuf/answers.txt");
-    let text = std::fs::read_to_string(file).unwrap();
-    text.lines()
+    lines()
+        .lines()
         .map(|line| {
             let parts: Vec<&str> = line.split('\t').collect();
             let json = parse::json(parts[2].as_bytes()).unwrap().value;
@@ -71,4 +76,15 @@ fn recorded_bytes_are_read_as_the_recorded_json() {
         assert_eq!(value, expected, "{path}");
     }
     assert!(count > 80, "{count} objects");
+}
+
+#[test]
+fn recorded_json_is_written_letter_by_letter() {
+    for line in lines().lines() {
+        let (path, expected) = (line.split('\t').next().unwrap(), line.split('\t').nth(2).unwrap());
+        let value = parse::json(expected.as_bytes()).unwrap().value;
+        let mut written = Vec::new();
+        builtin::write_json(&value, &mut written);
+        assert_eq!(String::from_utf8(written).unwrap(), expected, "{path}");
+    }
 }

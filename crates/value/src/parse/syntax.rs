@@ -60,22 +60,22 @@ impl<'a> Scanner<'a> {
             match self.peek()? {
                 b'{' => {
                     self.at += 1;
+                    self.enter(&mut open, Open::Object)?;
                     self.space();
                     if self.peek()? == b'}' {
-                        self.at += 1;
+                        self.close(&mut open);
                     } else {
-                        self.enter(&mut open, Open::Object)?;
                         self.key()?;
                         continue;
                     }
                 }
                 b'[' => {
                     self.at += 1;
+                    self.enter(&mut open, Open::Array)?;
                     self.space();
                     if self.peek()? == b']' {
-                        self.at += 1;
+                        self.close(&mut open);
                     } else {
-                        self.enter(&mut open, Open::Array)?;
                         continue;
                     }
                 }

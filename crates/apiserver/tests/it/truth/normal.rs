@@ -17,6 +17,7 @@ static VERSIONS: LazyLock<Regex> = LazyLock::new(|| {
 static DUMP: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?s)Invalid value: "\{\\".*\}": "#));
 static PORT: LazyLock<Regex> = LazyLock::new(|| regex(r"127\.0\.0\.1:\d{5}"));
 static NAME: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(uid|rv)-\d+\b"));
+static WRITTEN: LazyLock<Regex> = LazyLock::new(|| regex(r#"(resourceVersion"?: ?")\d+"#));
 static AGE: LazyLock<Regex> = LazyLock::new(|| regex(r"^\d+(ms|s|m\d*s?)$"));
 
 fn regex(text: &str) -> Regex {
@@ -59,6 +60,12 @@ impl Names {
         });
         let text = DUMP.replace_all(&text, "Invalid value: \"{...}\": ");
         VERSIONS.replace_all(&text, "${1}N").into_owned()
+    }
+
+    /// An answer whose very letters are compared.
+    pub(super) fn written(&mut self, text: &str) -> String {
+        let text = self.text(text);
+        WRITTEN.replace_all(&text, "${1}N").into_owned()
     }
 
     fn under(&mut self, value: &Value, key: &str, listed: bool) -> Value {
