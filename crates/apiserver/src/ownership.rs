@@ -223,6 +223,10 @@ impl Versions for Others<'_> {
             Some(custom) => Some(custom.definition.schema(custom.definition.version_of(api_version)?)),
             None => {
                 let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+                if group != self.resource.group {
+                    // The managers of an event's other face are none of this one.
+                    return None;
+                }
                 builtin::schema(&Gvk::new(group, version, self.resource.kind.as_str()))
             }
         }

@@ -305,6 +305,12 @@ where
         "watch" => state.tuning.request_timeout,
         _ => timeout(query, state.tuning.request_timeout)?,
     };
+    let target = match accepted.transform {
+        Transform::Table(_) if matches!(info.verb.as_str(), "get" | "list" | "watch") => {
+            printed(&state, target)
+        }
+        _ => target,
+    };
     context.deadline = context.deadline.min(tokio::time::Instant::now() + limit);
     let call = Call { context: &context, target: &target, query, style };
     let answer = if info.verb == "watch" {
@@ -387,6 +393,18 @@ fn one_or_many(accepted: Accepted, verb: &str, resource: &Resource) -> Result<()
         return Err(Status::new(500, "", "content is not a list"));
     }
     Err(Status::new(406, "NotAcceptable", message))
+}
+
+/// Autoscalers are printed as they are stored, in their second version: the first cannot show all of it.
+fn printed(state: &State, target: Target) -> Target {
+    let resource = &target.resource;
+    if resource.kind != "HorizontalPodAutoscaler" || resource.version != "v1" || !resource.is_built_in() {
+        return target;
+    }
+    match state.registry.get("autoscaling", "v2", &resource.plural) {
+        Some(resource) => Target { resource, ..target },
+        None => target,
+    }
 }
 
 /// The time that the caller gives the request, within what the server allows.

@@ -237,6 +237,24 @@ pub(crate) async fn to_storage(
     Ok(())
 }
 
+/// Makes an autoscaler that is written in its first version one of the second, and takes the part that the write does not
+/// touch from what is stored: the first version cannot say all of it. Everything else is left alone.
+pub(crate) fn keep_untouched(target: &Target, new: Value, stored: &Object) -> Value {
+    let resource = &target.resource;
+    if resource.kind != AUTOSCALER || resource.version != "v1" || !resource.is_built_in() {
+        return new;
+    }
+    let mut second = builtin::convert_autoscaler(&new, "autoscaling/v2");
+    let untouched = if target.subresource.is_none() { "status" } else { "spec" };
+    match stored.value().get(untouched) {
+        Some(part) => second.set(&[untouched], part.clone()),
+        None => {
+            second.take(&[untouched]);
+        }
+    }
+    second
+}
+
 /// What a write that is only tried would come to: the object as it would be read back.
 ///
 /// # Errors

@@ -115,7 +115,7 @@ pub(crate) fn list(resource: &Resource, page: &Page, style: Style) -> Response<B
             let values: Vec<_> = page.items.iter().map(Document::value).collect();
             let objects = values.iter().map(|value| &**value);
             let mut table =
-                table::build(resource.printer(), objects, metadata, style.now, style.include, true);
+                table::build_list(resource.printer(), objects, metadata, style.now, style.include);
             of_version(&mut table, version);
             return value(200, &table, style.accepted.format);
         }

@@ -202,6 +202,26 @@ impl Printer {
     }
 }
 
+/// The Table of a list, where the default class of a kind of classes is marked, as it is nowhere else.
+pub fn build_list<'v>(
+    printer: &Printer,
+    objects: impl IntoIterator<Item = &'v Value>,
+    metadata: Value,
+    now: Timestamp,
+    include: Include,
+) -> Value {
+    let objects: Vec<&Value> = objects.into_iter().collect();
+    let mut table = build(printer, objects.iter().copied(), metadata, now, include, true);
+    if let (true, Some(at)) = (printer.marks_default, other::default_class(&objects)) {
+        let row = table.get_mut("rows").and_then(|rows| rows.as_array_mut()?.get_mut(at));
+        let name = row.and_then(|row| row.get_mut("cells")?.as_array_mut()?.first_mut());
+        if let Some(Value::String(name)) = name {
+            name.push_str(" (default)");
+        }
+    }
+    table
+}
+
 /// The Table of some objects. `metadata` is that of the list (its resource version, `continue`), or of the one object.
 /// Watches send the definitions of the columns with their first event only.
 pub fn build<'v>(
@@ -212,14 +232,7 @@ pub fn build<'v>(
     include: Include,
     with_columns: bool,
 ) -> Value {
-    let objects: Vec<&Value> = objects.into_iter().collect();
-    let mut rows: Vec<Value> = objects.iter().map(|object| printer.row(object, now, include)).collect();
-    if let (true, Some(at)) = (printer.marks_default, other::default_class(&objects)) {
-        let name = rows.get_mut(at).and_then(|row| row.get_mut("cells")?.as_array_mut()?.first_mut());
-        if let Some(Value::String(name)) = name {
-            name.push_str(" (default)");
-        }
-    }
+    let rows = objects.into_iter().map(|object| printer.row(object, now, include)).collect();
     let definition = |column: &Column| {
         json!({"name": column.name, "type": column.kind, "format": column.format,
             "description": column.description, "priority": column.priority})
@@ -337,8 +350,8 @@ mod tests {
         };
         let (old, new) = (class("old", "2026-11-30T08:00:00Z"), class("new", "2026-11-30T09:00:00Z"));
         let printer = Printer::builtin(&Gvk::new("storage.k8s.io", "v1", "StorageClass"));
-        let table =
-            build(&printer, [&old, &new], json!({}), Timestamp::from_unix_seconds(0), Include::None, false);
+        let now = Timestamp::from_unix_seconds(0);
+        let table = build_list(&printer, [&old, &new], json!({}), now, Include::None);
         let names: Vec<&Value> =
             table.items_at(&["rows"]).iter().map(|row| &row.items_at(&["cells"])[0]).collect();
         assert_eq!(names, [&Value::from("old"), &Value::from("new (default)")]);

@@ -248,6 +248,7 @@ async fn try_change(
     if options.dry_run {
         return present::rehearse(state, resource, new).await.map(Some);
     }
+    let new = present::keep_untouched(target, new, stored);
     match verbs::put(state, target, Some(stored.revision()), new).await? {
         Outcome::Stored(written) => {
             if let Some(reserved) = reserved {

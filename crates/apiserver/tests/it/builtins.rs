@@ -432,6 +432,7 @@ replays! {
     rbac_answers_as_a_real_server "rbac";
     services_answer_as_a_real_server "service";
     storage_answers_as_a_real_server "storage";
+    tables_are_those_of_a_real_server "tables";
     workloads_answer_as_a_real_server "workloads";
     every_member_of_core_kinds_is_checked_as_a_real_server_does "swept_core";
     every_member_of_network_kinds_is_checked_as_a_real_server_does "swept_network";

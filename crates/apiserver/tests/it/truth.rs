@@ -63,6 +63,7 @@ topics!(
     subresources,
     update,
     upgrades,
+    versions,
     watch,
     watches,
     yaml;

@@ -1,7 +1,7 @@
 //! The two versions of horizontal pod autoscalers. The first has fields for one target only, the use of the processor; the
 //! rest of what the second says stands in annotations of its own (upstream: pkg/apis/autoscaling/v1/conversion.go).
 
-use pilothouse_value::{Gvk, Map, Value, json, object, parse};
+use pilothouse_value::{Gvk, Map, Quantity, Value, json, object, parse};
 
 use super::go;
 
@@ -58,12 +58,32 @@ fn list_of_objects(value: Option<Value>) -> Option<Vec<Value>> {
     }
 }
 
+/// Whether the members of a metric are of the types that Go's struct has.
+fn fits(metric: &Value) -> bool {
+    let member = |(key, value): (&str, &Value)| match key {
+        _ if value.is_null() => true,
+        "target" | "selector" | "metricSelector" => value.as_object().is_some(),
+        "targetAverageUtilization" | "currentAverageUtilization" => value.as_i64().is_some(),
+        _ if key.ends_with("Value") => match value {
+            Value::String(text) => text.parse::<Quantity>().is_ok(),
+            other => other.as_f64().is_some(),
+        },
+        _ => value.as_str().is_some(),
+    };
+    let source = |(_, source): (&str, &Value)| match source {
+        Value::Object(members) => members.iter().all(member),
+        other => other.as_str().is_some() || other.is_null(),
+    };
+    metric.as_object().is_some_and(|sources| sources.iter().all(source))
+}
+
 /// The first version as the second.
 fn to_second(first: &Value) -> Value {
     let mut second = first.clone();
     second.set(&["apiVersion"], "autoscaling/v2");
     let target = second.take(&["spec", "targetCPUUtilizationPercentage"]).and_then(|value| value.as_i64());
-    let others = list_of_objects(carried(first, "metrics")).unwrap_or_default();
+    let others =
+        list_of_objects(carried(first, "metrics")).filter(|all| all.iter().all(fits)).unwrap_or_default();
     let mut metrics: Vec<Value> = others.iter().map(metric_to_second).collect();
     metrics.extend(target.map(processor));
     if metrics.is_empty() {
@@ -76,6 +96,7 @@ fn to_second(first: &Value) -> Value {
     }
     let used = second.take(&["status", "currentCPUUtilizationPercentage"]).and_then(|value| value.as_i64());
     let statuses = list_of_objects(carried(first, "current-metrics"))
+        .filter(|all| all.iter().all(fits))
         .map(|statuses| statuses.iter().map(status_to_second).collect::<Vec<_>>());
     let own = |used: i64| {
         let current = json!({"averageUtilization": used});
@@ -182,10 +203,7 @@ fn metric_to_second(metric: &Value) -> Value {
 fn status_to_second(metric: &Value) -> Value {
     let zero = |value: Option<Value>| value.or_else(|| Some("0".into()));
     let object = metric.get("object").map(|source| {
-        let current = fields([
-            ("value", zero(get(source, "currentValue"))),
-            ("averageValue", get(source, "averageValue")),
-        ]);
+        let current = value_and_average(source, "averageValue");
         fields([
             ("describedObject", Some(reference(source.get("target")))),
             ("metric", Some(identifier(source, "selector"))),
@@ -208,10 +226,7 @@ fn status_to_second(metric: &Value) -> Value {
         ])
     };
     let external = metric.get("external").map(|source| {
-        let current = fields([
-            ("value", zero(get(source, "currentValue"))),
-            ("averageValue", get(source, "currentAverageValue")),
-        ]);
+        let current = value_and_average(source, "currentAverageValue");
         fields([("metric", Some(identifier(source, "metricSelector"))), ("current", Some(current))])
     });
     fields([
@@ -222,6 +237,12 @@ fn status_to_second(metric: &Value) -> Value {
         ("containerResource", metric.get("containerResource").map(usage)),
         ("external", external),
     ])
+}
+
+/// The first version always has a value.
+fn value_and_average(source: &Value, average: &str) -> Value {
+    let value = get(source, "currentValue").unwrap_or_else(|| "0".into());
+    fields([("value", Some(value)), ("averageValue", get(source, average))])
 }
 
 fn identifier(source: &Value, selector: &str) -> Value {

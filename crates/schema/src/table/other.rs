@@ -80,13 +80,23 @@ pub(super) fn printer(key: &str) -> Option<Cells> {
     })
 }
 
+/// How many hosts of an ingress are shown.
+const MOST_HOSTS: usize = 3;
+
 fn ingress(object: &Value, now: Timestamp) -> Vec<Value> {
     let rules = object.items_at(&["spec", "rules"]);
-    let hosts: Vec<&str> =
-        rules.iter().take(3).map(|rule| text(rule, &["host"])).filter(|host| !host.is_empty()).collect();
+    let mut hosts: Vec<&str> = Vec::new();
+    let mut more = false;
+    for rule in rules {
+        more |= hosts.len() == MOST_HOSTS;
+        let host = text(rule, &["host"]);
+        if !more && !host.is_empty() {
+            hosts.push(host);
+        }
+    }
     let hosts = match hosts.is_empty() {
         true => "*".to_owned(),
-        false if rules.len() > 3 => format!("{} + {} more...", hosts.join(","), rules.len() - 3),
+        false if more => format!("{} + {} more...", hosts.join(","), rules.len() - MOST_HOSTS),
         false => hosts.join(","),
     };
     let ports = if object.items_at(&["spec", "tls"]).is_empty() { "80" } else { "80, 443" };
