@@ -86,7 +86,8 @@ fn is_empty(key: &str, value: &Value) -> bool {
     let kind = OBJECT_META.property(key).and_then(Schema::kind);
     match (kind, value) {
         (_, Value::Null) => true,
-        (Some(Type::Integer), Value::Int(number)) => *number == 0,
+        // A grace period of zero is one.
+        (Some(Type::Integer), Value::Int(number)) => *number == 0 && key != "deletionGracePeriodSeconds",
         (Some(Type::String), Value::String(text)) => text.is_empty() && !key.ends_with("Timestamp"),
         (Some(Type::Array), Value::Array(items)) => items.is_empty(),
         (Some(Type::Object), Value::Object(fields)) => fields.is_empty(),

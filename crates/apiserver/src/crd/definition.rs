@@ -22,6 +22,8 @@ pub(crate) struct Definition {
     pub(crate) webhook: bool,
     /// Objects stored at or after this revision went through the present schemas.
     pub(crate) valid_from: u64,
+    /// The revision from which on it has been served. What was stored before is of another definition of the same name.
+    pub(crate) served_from: u64,
 }
 
 /// One version of a definition, served or not.
@@ -55,6 +57,7 @@ impl Definition {
         {
             return before.clone();
         }
+        let served_from = before.map_or(valid_from, |before| before.served_from);
         let same_versions = |before: &&Arc<Definition>| {
             before.object.value().at(&["spec", "versions"]) == value.at(&["spec", "versions"])
         };
@@ -85,6 +88,7 @@ impl Definition {
             storage,
             webhook: value.str_at(&["spec", "conversion", "strategy"]) == Some("Webhook"),
             valid_from,
+            served_from,
         })
     }
 

@@ -127,6 +127,12 @@ pub(crate) async fn watch(
     } else {
         version.unwrap_or_default()
     };
+    // Events of an earlier definition of the same name are of no resource that is known now.
+    let oldest = resource.custom.as_ref().map_or(0, |custom| custom.definition.served_from);
+    if from < oldest {
+        watch.fail(&too_old(pilothouse_store::Expired { requested: from, oldest }));
+        return Ok(watch);
+    }
     match state.store.watch(&resource.key, from) {
         Ok(watcher) => watch.watcher = Some(watcher),
         Err(expired) => watch.fail(&too_old(expired)),

@@ -136,3 +136,37 @@ async fn a_definition_with_a_rule_that_cannot_be_compiled_is_refused() {
     let text = "compilation failed: ERROR: <input>:1:5: undefined field 'sails'\n | self.sails > 1\n | ....^";
     assert!(answer.message().ends_with(text), "{}", answer.message());
 }
+
+#[tokio::test]
+async fn rules_that_take_long_hold_up_nobody() {
+    let api = Api::start();
+    let sums = json!([{"rule": "self.all(a, self.all(b, a + b < 1000))", "message": "a sum is too large"}]);
+    let mut definition = definition(json!([]));
+    let versions = definition.at_mut(&["spec", "versions"]).and_then(Value::as_array_mut).unwrap();
+    versions[0].set(
+        &["schema", "openAPIV3Schema", "properties", "numbers"],
+        json!({"type": "array", "maxItems": 200, "items": {"type": "integer"}, "x-kubernetes-validations": sums}),
+    );
+    let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    assert_eq!(api.post(crds, &definition).await.code, 201);
+    let mut numbers: Vec<i64> = (0..200).collect();
+    let mut wanted = boat(json!({"replicas": 1}));
+    wanted.set(&["numbers"], numbers.clone());
+
+    // Both wait for the same thread; the second is answered while the rules of the first are evaluated on another.
+    let slow = api.post(BOATS, &wanted);
+    tokio::pin!(slow);
+    tokio::select! {
+        biased;
+        answer = &mut slow => panic!("{} came first", answer.code),
+        answer = api.get("/version") => assert_eq!(answer.code, 200),
+    }
+    assert_eq!(slow.await.code, 201);
+
+    numbers.push(999);
+    numbers.remove(0);
+    let patch = json!({"numbers": numbers});
+    let answer = api.patch("application/merge-patch+json", BOAT, &patch).await;
+    assert_eq!(answer.code, 422);
+    assert_eq!(answer.message(), "Boat.demo.io \"b\" is invalid: numbers: Invalid value: a sum is too large");
+}

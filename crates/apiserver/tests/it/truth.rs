@@ -48,6 +48,7 @@ topics!(
     create,
     delete,
     encodings,
+    faults,
     found,
     heads,
     http,
@@ -87,6 +88,27 @@ fn every_recorded_topic_is_replayed() {
     let mut topics = TOPICS.to_vec();
     topics.sort_unstable();
     assert_eq!(found, topics);
+}
+
+#[test]
+fn every_report_of_a_fault_has_steps_or_a_reason() {
+    let reports = std::fs::read(crate::recorded::corpus().join("pains/pains.json")).unwrap();
+    let reports = parse::json(&reports).unwrap().value;
+    let steps = parse::json(&std::fs::read(folder().join("faults.json")).unwrap()).unwrap().value;
+    let list = std::fs::read_to_string(folder().join("../../truth/pains.txt")).unwrap();
+    let lines: HashMap<&str, &str> =
+        list.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(' ')).collect();
+    for report in reports.as_array().unwrap() {
+        let id = report.str_at(&["id"]).unwrap();
+        let line = lines.get(id).unwrap_or_else(|| panic!("{id} is not in pains.txt"));
+        let held =
+            steps.as_array().unwrap().iter().filter(|step| step.str_at(&["about"]) == Some(id)).count();
+        let told = line.split("faults ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or("0");
+        assert_eq!(told.parse(), Ok(held), "steps of {id}");
+        let is_held = line.starts_with("pains") || held > 0;
+        assert!(is_held || line.starts_with("none: "), "{id} has neither steps nor a reason");
+    }
+    assert_eq!(lines.len(), reports.as_array().unwrap().len());
 }
 
 /// Holds the conversation and fails with every step whose answer differs.

@@ -281,3 +281,21 @@ async fn http_2_is_spoken_on_this_machine_and_not_with_services() {
     api.client.create(&config_maps(), Some("default"), config_map("last")).await.unwrap();
     assert!(hook.take().iter().any(|asked| asked.version == http::Version::HTTP_11));
 }
+
+#[tokio::test]
+async fn the_objects_behind_a_deleted_definition_go_without_webhooks_being_asked() {
+    let hook = Hook::serve(|asked| deny(asked, json!({"message": "no", "code": 403}))).await;
+    let api = crate::support::with_caches().await;
+    api.client.create(&crate::support::caches(), Some("default"), crate::support::cache("c")).await.unwrap();
+    let rules = json!([{
+        "operations": ["DELETE"], "apiGroups": ["demo.io"], "apiVersions": ["*"], "resources": ["caches"],
+    }]);
+    configure(&api, "Validating", "c", vec![hook.webhook("v.example.com", json!({"rules": rules}))]).await;
+    assert_eq!(api.delete("/apis/demo.io/v1/namespaces/default/caches/c").await.code, 403);
+    let crds = crate::support::crds();
+    let options = pilothouse_apiserver::WatchOptions::default();
+    let mut stream = api.client.watch(&crds, None, &options).await.unwrap();
+    api.client.delete(&crds, None, "caches.demo.io", &Default::default()).await.unwrap();
+    while stream.next().await.unwrap().kind != pilothouse_apiserver::WatchEventKind::Deleted {}
+    assert_eq!(hook.take().len(), 1);
+}
