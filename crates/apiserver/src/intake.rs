@@ -337,6 +337,8 @@ fn read_kind(
     // What says that it is something else altogether is not touched: it will not be stored.
     let given = Gvk::of(&value).unwrap_or_default();
     let is_own = resource.is_built_in() || (given.kind == gvk.kind && given.group == gvk.group);
+    // What cannot be read is shown as it came.
+    let embedded = if resource.is_built_in() { Ok(()) } else { kinds::check_embedded(resource, &value) };
     let mut unknown = match is_own {
         true if given.version == gvk.version || resource.is_built_in() => kinds::prune(resource, &mut value),
         true => kinds::prune_as_it_says(resource, &mut value),
@@ -356,7 +358,7 @@ fn read_kind(
         })?;
     } else {
         read_metadata(&gvk, &mut value)?;
-        kinds::check_embedded(resource, &value)?;
+        embedded?;
     }
     if spelling.cut && parse::is_cut(&value) {
         return Err(too_deep());

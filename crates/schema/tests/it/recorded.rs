@@ -119,11 +119,12 @@ impl Definition {
     /// What our schemas make of an object that is created.
     fn create(&self, version: &str, mut object: Value) -> Value {
         let schema = &self.schemas[version];
+        let embedded = check_embedded(schema, &object);
         let mut warnings: Vec<String> =
             prune(schema, &mut object).into_iter().map(|path| format!("unknown field \"{path}\"")).collect();
         warnings.extend(crd::deprecation_warning(&self.document, version));
         warnings.sort();
-        if let Err(error) = check_embedded(schema, &object) {
+        if let Err(error) = embedded {
             let kind = object::kind(&object);
             let text = format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {error}");
             return json!({"code": 400, "reason": "BadRequest", "message": text});
