@@ -68,13 +68,13 @@ impl Asked<'_, '_> {
     }
 
     /// The object as it will be.
-    fn new(&self) -> &Value {
+    fn object(&self) -> &Value {
         const NONE: &Value = &Value::Null;
         self.attributes.object.as_ref().unwrap_or(NONE)
     }
 
     /// The object as it is.
-    fn old(&self) -> &Value {
+    fn before(&self) -> &Value {
         const NONE: &Value = &Value::Null;
         self.attributes.old.as_deref().unwrap_or(NONE)
     }
@@ -106,7 +106,7 @@ impl Asked<'_, '_> {
             }
             claim
         };
-        if rest(self.new()) == rest(self.old()) {
+        if rest(self.object()) == rest(self.before()) {
             return Ok(());
         }
         // Upstream adds what differs, in the form of its own library.
@@ -121,7 +121,7 @@ impl Asked<'_, '_> {
         if attributes.operation != Operation::Create || attributes.subresource() != "token" {
             return Ok(());
         }
-        let to = |field: &str| self.new().str_at(&["spec", "boundObjectRef", field]).unwrap_or_default();
+        let to = |field: &str| self.object().str_at(&["spec", "boundObjectRef", field]).unwrap_or_default();
         if to("apiVersion") != "v1" || to("kind") != "Pod" || to("name").is_empty() {
             return self.refuse("node requested token not bound to a pod");
         }
@@ -146,7 +146,7 @@ impl Asked<'_, '_> {
 
     /// A node asks only for tokens that the pod mounts, or that its roles name.
     fn audience(&self, pod: &Value) -> Result<(), Status> {
-        let audiences = self.new().items_at(&["spec", "audiences"]);
+        let audiences = self.object().items_at(&["spec", "audiences"]);
         let audience = match audiences {
             [] => "",
             [one] => one.as_str().unwrap_or_default(),
@@ -253,15 +253,15 @@ impl Asked<'_, '_> {
 
     fn own_name(&self) -> &str {
         match self.attributes.operation {
-            Operation::Create => object::name(self.new()),
+            Operation::Create => object::name(self.object()),
             _ => &self.attributes.name,
         }
     }
 
     fn slice(&self) -> Result<(), Status> {
         let (slice, verb) = match self.attributes.operation {
-            Operation::Create => (self.new(), "create"),
-            Operation::Delete => (self.old(), "delete"),
+            Operation::Create => (self.object(), "create"),
+            Operation::Delete => (self.before(), "delete"),
             _ => return Ok(()),
         };
         if slice.str_at(&["spec", "nodeName"]) == Some(self.node) {
@@ -271,7 +271,7 @@ impl Asked<'_, '_> {
     }
 
     fn certificate(&self) -> Result<(), Status> {
-        let request = self.new();
+        let request = self.object();
         let signer = request.str_at(&["spec", "signerName"]).unwrap_or_default();
         if self.attributes.operation != Operation::Create || !KUBELET_SIGNERS.contains(&signer) {
             return Ok(());

@@ -58,13 +58,12 @@ impl Plugin for LimitPodHardAntiAffinityTopology {
         let Some(pod) = attributes.object.as_ref().filter(|_| attributes.is("", "pods")) else {
             return Ok(());
         };
-        let keys = pod.items_at(TERMS).iter().map(|term| term.str_at(&["topologyKey"]).unwrap_or_default());
-        for key in keys.filter(|key| *key != HOST) {
-            let why = format!(
-                "affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey {key} but only key {HOST} is allowed"
-            );
-            return Err(Status::forbidden("", "pods", object::name(pod), &why));
-        }
-        Ok(())
+        let mut keys =
+            pod.items_at(TERMS).iter().map(|term| term.str_at(&["topologyKey"]).unwrap_or_default());
+        let Some(key) = keys.find(|key| *key != HOST) else { return Ok(()) };
+        let why = format!(
+            "affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey {key} but only key {HOST} is allowed"
+        );
+        Err(Status::forbidden("", "pods", object::name(pod), &why))
     }
 }

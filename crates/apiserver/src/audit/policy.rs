@@ -212,7 +212,8 @@ fn read_rule(
         resources.push(one);
     }
     let namespaces = words(rule, "namespaces");
-    if !paths.is_empty() && !(resources.is_empty() && namespaces.is_empty()) {
+    let of_resources = !resources.is_empty() || !namespaces.is_empty();
+    if !paths.is_empty() && of_resources {
         let why = "rules cannot apply to both regular resources and non-resource URLs";
         errors.push(Error::invalid(&path.child("nonResourceURLs"), paths.clone(), why));
     }

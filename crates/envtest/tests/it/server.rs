@@ -148,3 +148,66 @@ async fn a_token_of_the_given_key_and_issuer_is_good_after_a_restart() {
     let name = answer.str_at(&["status", "user", "username"]);
     assert_eq!(name, Some("system:serviceaccount:default:robot"));
 }
+
+#[tokio::test]
+async fn flags_say_what_is_served_who_may_what_and_what_is_written_of_it() {
+    let plane = Plane::start();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let policies = r#"{"apiVersion":"abac.authorization.kubernetes.io/v1beta1","kind":"Policy","spec":{"user":"ann","resource":"*","namespace":"*","apiGroup":"*"}}"#;
+    let selectors =
+        file("selectors.yaml", "podNodeSelectorPluginConfig: {clusterDefaultNodeSelector: disk=ssd}");
+    let log = folder.path().join("log/audit.jsonl");
+    let flags = [
+        "--authorization-mode=ABAC".to_owned(),
+        format!("--authorization-policy-file={}", file("policies", policies)),
+        "--runtime-config=batch/v1=false,apps/v1/daemonsets=false".to_owned(),
+        "--service-node-port-range=31000-31010".to_owned(),
+        "--default-not-ready-toleration-seconds=7".to_owned(),
+        "--enable-admission-plugins=PodNodeSelector".to_owned(),
+        format!(
+            "--admission-control-config-file={}",
+            file(
+                "admission.yaml",
+                &format!(
+                    "{{apiVersion: apiserver.config.k8s.io/v1, kind: AdmissionConfiguration, plugins: [{{name: \
+                     PodNodeSelector, path: {selectors}}}]}}"
+                )
+            )
+        ),
+        format!("--audit-log-path={}", log.display()),
+        format!(
+            "--audit-policy-file={}",
+            file(
+                "audit.yaml",
+                "{apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: Metadata, users: [ann]}]}"
+            )
+        ),
+    ];
+    let mut api = plane.api(&flags.iter().map(String::as_str).collect::<Vec<_>>());
+    let ann = plane.client(&User::new("ann", ["dev"]));
+    assert_eq!(api.call(Some(&ann), "POST", CONFIG_MAPS, &config_map("a")).await.0, 201);
+    assert_eq!(api.call(Some(&ann), "GET", "/apis/batch/v1/jobs", "").await.0, 404);
+    assert_eq!(api.call(Some(&ann), "GET", "/apis/apps/v1/daemonsets", "").await.0, 404);
+    assert_eq!(api.call(Some(&ann), "GET", "/apis/apps/v1/deployments", "").await.0, 200);
+    let service = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},"spec":{"type":"NodePort","ports":[{"port":80}]}}"#;
+    let (code, made) = api.call(Some(&ann), "POST", "/api/v1/namespaces/default/services", service).await;
+    assert_eq!(code, 201, "{made}");
+    assert_eq!(made.items_at(&["spec", "ports"])[0].i64_at(&["nodePort"]), Some(31000));
+    let pod = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}"#;
+    let (_, made) = api.call(Some(&ann), "POST", "/api/v1/namespaces/default/pods", pod).await;
+    assert_eq!(made.str_at(&["spec", "nodeSelector", "disk"]), Some("ssd"), "{made}");
+    assert_eq!(made.items_at(&["spec", "tolerations"])[0].i64_at(&["tolerationSeconds"]), Some(7));
+    let bob = plane.client(&User::new("bob", ["dev"]));
+    let (code, refused) = api.call(Some(&bob), "GET", CONFIG_MAPS, "").await;
+    let message = refused.str_at(&["message"]).unwrap_or_default();
+    assert!(code == 403 && message.ends_with(": abac: No policy matched."), "{message}");
+    assert!(api.tool.end(Signal::SIGTERM).success());
+    let written = std::fs::read_to_string(log).unwrap();
+    assert_eq!(written.lines().filter(|line| line.contains(r#""stage":"ResponseComplete""#)).count(), 6);
+    assert!(written.lines().all(|line| line.contains(r#""username":"ann""#)), "{written}");
+}

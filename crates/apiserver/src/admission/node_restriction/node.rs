@@ -28,7 +28,7 @@ pub(super) fn check(asked: &Asked<'_, '_>) -> Result<(), Status> {
     if name != node {
         return asked.refuse(&format!("node {node:?} is not allowed to modify node {name:?}"));
     }
-    let (new, old) = (asked.new(), asked.old());
+    let (new, old) = (asked.object(), asked.before());
     let config =
         |node: &Value| node.at(&["spec", "configSource"]).filter(|source| !source.is_null()).cloned();
     match asked.attributes.operation {

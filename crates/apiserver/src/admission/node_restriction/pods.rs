@@ -20,7 +20,7 @@ pub(super) fn check(asked: &Asked<'_, '_>) -> Result<(), Status> {
     }
 }
 
-fn runs_on<'a>(pod: &'a Value) -> &'a str {
+fn runs_on(pod: &Value) -> &str {
     pod.str_at(&["spec", "nodeName"]).unwrap_or_default()
 }
 
@@ -28,7 +28,7 @@ fn pod(asked: &Asked<'_, '_>) -> Result<(), Status> {
     let node = asked.node;
     match asked.attributes.operation {
         Operation::Create => mirror(asked),
-        Operation::Delete if runs_on(asked.old()) == node => Ok(()),
+        Operation::Delete if runs_on(asked.before()) == node => Ok(()),
         Operation::Delete => {
             asked.refuse(&format!("node {node:?} can only delete pods with spec.nodeName set to itself"))
         }
@@ -40,7 +40,7 @@ fn pod(asked: &Asked<'_, '_>) -> Result<(), Status> {
 }
 
 fn mirror(asked: &Asked<'_, '_>) -> Result<(), Status> {
-    let (node, pod) = (asked.node, asked.new());
+    let (node, pod) = (asked.node, asked.object());
     if object::annotation(pod, MIRROR).is_none() {
         return asked.refuse(&format!(
             "pod does not have {MIRROR:?} annotation, node {node:?} can only create mirror pods"
@@ -90,7 +90,7 @@ fn status(asked: &Asked<'_, '_>) -> Result<(), Status> {
     if asked.attributes.operation != Operation::Update {
         return asked.unexpected_operation();
     }
-    let (node, new, old) = (asked.node, asked.new(), asked.old());
+    let (node, new, old) = (asked.node, asked.object(), asked.before());
     if runs_on(old) != node {
         return asked.refuse(&format!(
             "node {node:?} can only update pod status for pods with spec.nodeName set to itself"
@@ -122,7 +122,7 @@ fn eviction(asked: &Asked<'_, '_>) -> Result<(), Status> {
         return asked.refuse(&format!("unexpected operation {}", asked.attributes.operation.as_str()));
     }
     let name = match &*asked.attributes.name {
-        "" => object::name(asked.new()),
+        "" => object::name(asked.object()),
         name => name,
     };
     if name.is_empty() {
@@ -146,7 +146,7 @@ pub(super) fn check_certificate(asked: &Asked<'_, '_>) -> Result<(), Status> {
     if !attributes.subresource().is_empty() {
         return asked.refuse(&format!("unexpected subresource {}", attributes.subresource()));
     }
-    let request = asked.new();
+    let request = asked.object();
     let of = |field: &str| request.str_at(&["spec", field]).unwrap_or_default();
     let (node, namespace) = (of("nodeName"), attributes.namespace());
     // Upstream makes a Status of some of these, and of others not.
