@@ -48,6 +48,7 @@ mod own_status;
 mod ownership;
 mod paths;
 mod pipeline;
+mod place;
 mod present;
 pub mod quota;
 pub mod rbac;

@@ -4,9 +4,11 @@
 
 use std::time::Duration;
 
+use pilothouse_schema::table::Include;
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::{Status, Value, json};
 
+use crate::negotiate::Transform;
 use crate::request::Query;
 
 const META: &str = "meta.k8s.io";
@@ -419,6 +421,34 @@ pub(crate) fn manager(option: Option<&str>, user_agent: Option<&str>) -> String 
     let name = agent.split('/').next().unwrap_or_default();
     let printable: String = name.chars().filter(|c| field::is_printable(*c)).take(128).collect();
     if printable.is_empty() { "unknown".to_owned() } else { printable }
+}
+
+/// The time that the caller gives the request, within what the server allows.
+///
+/// # Errors
+/// 400 for what is no duration.
+pub(crate) fn timeout(query: &Query, longest: Duration) -> Result<Duration, Status> {
+    let Some(text) = query.filled("timeout") else { return Ok(longest) };
+    let duration = crate::duration::parse(text).map_err(|why| {
+        Status::bad_request(format!("invalid timeout specified in the request URL - {why}"))
+    })?;
+    Ok(if duration.is_zero() { longest } else { duration.min(longest) })
+}
+
+/// How much of the object goes into the row of a table.
+///
+/// # Errors
+/// 400 for a table with something else.
+pub(crate) fn include(query: &Query, transform: Transform) -> Result<Include, Status> {
+    if !matches!(transform, Transform::Table(_)) {
+        return Ok(Include::default());
+    }
+    let given = query.get("includeObject").unwrap_or_default();
+    Include::parse(given).ok_or_else(|| {
+        let path = Path::new("includeObject");
+        let error = field::Error::invalid(&path, given, "must be 'Metadata', 'Object', 'None', or empty");
+        Status::bad_request(format!("Unable to convert to Table as requested: {error}"))
+    })
 }
 
 fn dry_run<'a>(values: impl Iterator<Item = &'a str>, errors: &mut Vec<field::Error>) -> bool {

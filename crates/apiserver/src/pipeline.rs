@@ -14,19 +14,18 @@ use bytes::Bytes;
 use futures::FutureExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
 use http_body_util::Full;
-use pilothouse_schema::table::{Include, Printer};
-use pilothouse_value::status::Details;
-use pilothouse_value::{Status, Value, field};
+use pilothouse_schema::table::Printer;
+use pilothouse_value::{Status, Value};
 use rustls_pki_types::CertificateDer;
 
 use crate::audit::{Head, Notes};
 use crate::body::{self, Body};
 use crate::intake::{self, Incoming};
 use crate::negotiate::{self, Accepted, Endpoint, Format, Transform};
-use crate::options::{DeleteOptions, ListOptions, WatchOptions, WriteOptions};
+use crate::options::{self, DeleteOptions, ListOptions, WatchOptions, WriteOptions};
 use crate::rbac::Attributes;
 use crate::render::{self, Style};
-use crate::request::{Query, RequestInfo, ResourcePath};
+use crate::request::{Query, RequestInfo};
 use crate::resource::Resource;
 use crate::state::{Context, State, Target};
 use crate::streaming::WatchSocket;
@@ -34,7 +33,7 @@ use crate::user::{MASTERS, User};
 use crate::verbs::patch::PatchKind;
 use crate::verbs::{create, delete, list, patch, read, scale, update, watch};
 use crate::{
-    admission, aggregation, authn, authz, compress, connect, in_flight, paths, subresources, warning,
+    admission, aggregation, authn, authz, compress, connect, in_flight, paths, place, subresources, warning,
 };
 
 /// How long a write may take, however much time the caller gives it.
@@ -259,9 +258,9 @@ where
         return Ok(render::no_such_page());
     }
     if resource.is_built_in() && info.verb == "watch" && request.method() != http::Method::GET {
-        return Err(wrong_method());
+        return Err(place::wrong_method());
     }
-    let target = target(&resource, path, &info.verb)?;
+    let target = place::target(&resource, path, &info.verb)?;
     if resource.custom.as_ref().is_some_and(|custom| !custom.sound) {
         return Err(Status::internal("error resolving resource"));
     }
@@ -292,18 +291,19 @@ where
     let accepted = negotiate::accept(accept, endpoint)?;
     if request.method() == http::Method::HEAD && resource.is_built_in() {
         // Upstream routes GET alone; the handler of defined kinds does not look at the method again.
-        return Err(wrong_method());
+        return Err(place::wrong_method());
     }
     let pretty = negotiate::wants_pretty(query.get("pretty"), context.user_agent.as_deref());
     let accepted = match accepted.format {
         Format::Json if pretty => Accepted { format: Format::PrettyJson, ..accepted },
         _ => accepted,
     };
-    let style = Style { accepted, include: include(query, accepted.transform)?, now: state.clock.now() };
+    let style =
+        Style { accepted, include: options::include(query, accepted.transform)?, now: state.clock.now() };
     // A watch lasts as long as it says itself.
     let limit = match info.verb.as_str() {
         "watch" => state.tuning.request_timeout,
-        _ => timeout(query, state.tuning.request_timeout)?,
+        _ => options::timeout(query, state.tuning.request_timeout)?,
     };
     let target = match accepted.transform {
         Transform::Table(_) if matches!(info.verb.as_str(), "get" | "list" | "watch") => {
@@ -344,22 +344,6 @@ where
         answer.unwrap_or_else(|status| render::failure(&status, negotiate::of_failure(accept, pretty)));
     warning::write(response.headers_mut(), &context.take_warnings());
     Ok(response)
-}
-
-/// How much of the object goes into the row of a table.
-///
-/// # Errors
-/// 400 for a table with something else.
-fn include(query: &Query, transform: Transform) -> Result<Include, Status> {
-    if !matches!(transform, Transform::Table(_)) {
-        return Ok(Include::default());
-    }
-    let given = query.get("includeObject").unwrap_or_default();
-    Include::parse(given).ok_or_else(|| {
-        let path = field::Path::new("includeObject");
-        let error = field::Error::invalid(&path, given, "must be 'Metadata', 'Object', 'None', or empty");
-        Status::bad_request(format!("Unable to convert to Table as requested: {error}"))
-    })
 }
 
 /// Metadata of one object and of a list are two kinds, and each is for its own verbs.
@@ -407,15 +391,6 @@ fn printed(state: &State, target: Target) -> Target {
     }
 }
 
-/// The time that the caller gives the request, within what the server allows.
-fn timeout(query: &Query, longest: Duration) -> Result<Duration, Status> {
-    let Some(text) = query.filled("timeout") else { return Ok(longest) };
-    let duration = crate::duration::parse(text).map_err(|why| {
-        Status::bad_request(format!("invalid timeout specified in the request URL - {why}"))
-    })?;
-    Ok(if duration.is_zero() { longest } else { duration.min(longest) })
-}
-
 /// What authorization looks at. The name is of one object, or the one that a field selector pins.
 fn attributes<'a>(user: &'a User, info: &'a RequestInfo, name: &'a str, query: &'a Query) -> Attributes<'a> {
     let verb = info.verb.as_str();
@@ -434,101 +409,6 @@ fn attributes<'a>(user: &'a User, info: &'a RequestInfo, name: &'a str, query: &
         path: &info.path,
         ..Attributes::of_resource(user, verb, &path.group, &path.resource)
     }
-}
-
-/// The target of a path, if the path fits the resource and the resource knows the verb.
-fn target(resource: &Arc<Resource>, path: &ResourcePath, verb: &str) -> Result<Target, Status> {
-    if !resource.namespaced && path.namespace.is_some() && path.resource != "namespaces" {
-        return Err(Status::no_such_path());
-    }
-    let connects = connect::is_connect_path(path);
-    // What is only reviewed has no objects, so no path leads to one.
-    let reviewed = resource.verbs.iter().all(|verb| verb == "create");
-    let nameless = reviewed && path.name.is_some() && path.subresource.is_none();
-    let deeper = !path.rest.is_empty() && path.subresource.as_deref() != Some("proxy");
-    let twice = path.resource == "namespaces" && path.namespace.is_some() && path.name.is_none();
-    if resource.is_built_in() && (verb == "proxy" || deeper || twice || nameless) {
-        return Err(Status::no_such_path());
-    }
-    // Only lists and watches reach over all namespaces.
-    if resource.namespaced && path.namespace.is_none() {
-        if path.name.is_some() {
-            return Err(Status::no_such_path());
-        }
-        if !matches!(verb, "list" | "watch") && resource.has_verb("get") {
-            return Err(wrong_method());
-        }
-    }
-    let without_name = path.name.is_none() && matches!(verb, "get" | "update" | "patch" | "delete");
-    let with_name = path.name.is_some() && path.subresource.is_none() && verb == "create";
-    if resource.is_built_in() && (without_name || with_name) {
-        return Err(wrong_method());
-    }
-    if without_name {
-        return Err(Status::bad_request("name must be provided"));
-    }
-    let verbs = match path.subresource.as_deref() {
-        None => &resource.verbs,
-        Some(name) => match resource.subresource(name) {
-            Some(subresource) => &subresource.verbs,
-            None if resource.is_built_in() => return Err(Status::no_such_path()),
-            None => {
-                let name = path.name.as_deref().unwrap_or_default();
-                return Err(Status::not_found(&resource.group, &resource.plural, name));
-            }
-        },
-    };
-    let known = verbs.iter().any(|own| own == verb);
-    if !known && !connects {
-        return Err(if resource.is_built_in() {
-            wrong_method()
-        } else {
-            Status::method_not_allowed(&resource.group, &resource.plural, verb)
-        });
-    }
-    let target = Target {
-        resource: resource.clone(),
-        namespace: match &path.namespace {
-            Some(namespace) if resource.namespaced => namespace.clone(),
-            _ => String::new(),
-        },
-        // Where a defined kind is created below a name, the body says the name.
-        name: path.name.clone().filter(|_| !with_name).unwrap_or_default(),
-        subresource: path.subresource.clone(),
-    };
-    check_key(&target)?;
-    Ok(target)
-}
-
-/// Refuses the names under which nothing can be stored.
-///
-/// # Errors
-/// 400 for such a name, 500 for such a namespace, which upstream's storage refuses itself.
-fn check_key(target: &Target) -> Result<(), Status> {
-    let name = target.name.as_str();
-    let wrong = match name {
-        "." | ".." => Some(format!("may not be '{name}'")),
-        _ if name.contains('%') => Some("may not contain '%'".to_owned()),
-        _ => None,
-    };
-    if let Some(why) = wrong {
-        return Err(Status::bad_request(format!("Name parameter invalid: {}: {why}", field::quote(name))));
-    }
-    if matches!(target.namespace.as_str(), "." | "..") {
-        let resource = &target.resource;
-        let group = if resource.is_built_in() { "" } else { &resource.group };
-        let parts = [group, &resource.plural, &target.namespace, name];
-        let key: String =
-            parts.into_iter().filter(|part| !part.is_empty()).flat_map(|part| ["/", part]).collect();
-        return Err(Status::new(500, "", format!("invalid key: {}", field::quote(&key))));
-    }
-    Ok(())
-}
-
-/// 405 for a path that is not served with this method.
-fn wrong_method() -> Status {
-    Status::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
-        .with_details(Details::default())
 }
 
 /// One call of a verb over HTTP.

@@ -212,8 +212,7 @@ pub fn read(metadata: Value) -> Result<Value, String> {
         let text = error.to_string();
         let why = text.split_once(": ").map_or(text.as_str(), |(_, why)| why);
         // Upstream reads metadata by itself, so its messages do not begin at the object.
-        why.replace("ObjectMeta.metadata.", "ObjectMeta.")
-            .replace(".uid of type string", ".uid of type types.UID")
+        why.replacen(".metadata.", ".", 1)
             .replace("Go struct field ConfigMap.metadata of type", "Go value of type")
     })?;
     Ok(holder.take(&["metadata"]).unwrap_or_default())
