@@ -1,10 +1,9 @@
-//! Events go an hour after they were written last, as etcd's leases make them go upstream.
+//! Events go some time (by default an hour) after they were written last, as etcd's leases make them go upstream.
 //!
 //! One task for each server waits for the next that is due. It runs only while there are events.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use pilothouse_store::Change;
@@ -13,9 +12,6 @@ use tokio::time::Instant;
 use crate::document;
 use crate::resource;
 use crate::state::State;
-
-/// How long an event is kept.
-const LIFETIME: Duration = Duration::from_secs(60 * 60);
 
 /// The namespace and the name of an event.
 type Place = (Box<str>, Box<str>);
@@ -35,7 +31,8 @@ struct Queue {
 pub(crate) fn written(state: &Arc<State>, namespace: &str, name: &str, revision: u64) {
     let mut queue = state.expiry.0.lock();
     let idle = queue.due.is_empty();
-    let (place, at) = ((namespace.into(), name.into()), (Instant::now() + LIFETIME, revision));
+    let (place, at) =
+        ((namespace.into(), name.into()), (Instant::now() + state.tuning.event_lifetime, revision));
     if let Some(before) = queue.places.insert((Box::clone(&place.0), Box::clone(&place.1)), at) {
         queue.due.remove(&before);
     }

@@ -9,6 +9,8 @@ pub struct Tuning {
     pub request_timeout: Duration,
     /// How long a watch lasts at least that sets no bound itself, and at most twice. Default: half an hour.
     pub shortest_watch: Duration,
+    /// How long an event is kept after it was written last. Default: one hour.
+    pub event_lifetime: Duration,
     /// Seconds that a pod stays on a node that is not ready, if it says nothing. Default: 300.
     pub not_ready_seconds: i64,
     /// Seconds that a pod stays on a node that is not reached, if it says nothing. Default: 300.
@@ -28,6 +30,7 @@ impl Default for Tuning {
         Tuning {
             request_timeout: Duration::from_secs(60),
             shortest_watch: Duration::from_secs(1800),
+            event_lifetime: Duration::from_secs(3600),
             not_ready_seconds: 300,
             unreachable_seconds: 300,
             longest_token_seconds: None,

@@ -27,6 +27,10 @@ pub(crate) fn configure(builder: Builder, flags: &Parsed) -> Result<Builder, Err
         shortest_watch: flags
             .parsed::<u64>("min-request-timeout")?
             .map_or(defaults.shortest_watch, Duration::from_secs),
+        event_lifetime: flags
+            .duration("event-ttl")?
+            .filter(|time| !time.is_zero())
+            .unwrap_or(defaults.event_lifetime),
         not_ready_seconds: seconds("default-not-ready-toleration-seconds")?.unwrap_or(300),
         unreachable_seconds: seconds("default-unreachable-toleration-seconds")?.unwrap_or(300),
         longest_token_seconds: flags

@@ -172,7 +172,7 @@ pub(super) const FLAGS: &[Flag] = &[
     flag("enable-aggregator-routing", "", ""),
     flag("enable-logs-handler", "", ""),
     flag("endpoint-reconciler-type", "string", ""),
-    flag("event-ttl", "duration", ""),
+    flag("event-ttl", "duration", "How long events are kept; default 1h0m0s"),
     flag("kubelet-certificate-authority", "string", ""),
     flag("kubelet-client-certificate", "string", ""),
     flag("kubelet-client-key", "string", ""),
