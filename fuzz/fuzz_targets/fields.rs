@@ -1,4 +1,5 @@
-//! Managed fields: sets of fields as documents, and the bookkeeping of objects that bring entries along.
+//! Managed fields: sets of fields as documents, and the bookkeeping of objects that bring entries along. What changes nothing
+//! changes nothing: an update to what is there, and the same configuration applied again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -13,7 +14,9 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(set) = FieldSet::from_value(&object) {
         let again = FieldSet::from_value(&set.to_value()).expect("what was printed can be read");
         assert_eq!(set.to_value(), again.to_value());
-        let _sets = (set.union(&again), set.difference(&again), set.intersection(&again), set.leaves(), set.paths());
+        assert_eq!(set.union(&again).to_value(), set.to_value());
+        assert_eq!(set.intersection(&again).to_value(), set.to_value());
+        let _sets = (set.difference(&again), set.leaves(), set.paths());
     }
     let _wrong = managed::check(&object);
     let gvk = Gvk::new("apps", "v1", "Deployment");
@@ -24,11 +27,19 @@ fuzz_target!(|data: &[u8]| {
         subresource: "",
         time: Timestamp::from_unix_seconds(0),
     };
-    let old = object.clone();
+    let kind = Kind::of(schema);
     if object.as_object().is_some() {
+        if let Ok(once) = managed::apply(None, &object, &kind, &manager, false) {
+            let twice = managed::apply(Some(&once), &object, &kind, &manager, false);
+            assert_eq!(twice.ok().as_ref(), Some(&once), "the same configuration again changes nothing");
+        }
+        let old = object.clone();
         object.set(&["spec", "replicas"], 7);
-        managed::track(Some(&old), &mut object, &Kind::of(schema), &manager);
+        managed::track(Some(&old), &mut object, &kind, &manager);
+        let before = object.clone();
+        managed::track(Some(&before), &mut object, &kind, &manager);
+        assert_eq!(before, object, "an update to what is there changes nothing");
         let mut new = old;
-        managed::track(None, &mut new, &Kind::of(schema), &manager);
+        managed::track(None, &mut new, &kind, &manager);
     }
 });

@@ -12,7 +12,9 @@ fuzz_target!(|data: &[u8]| {
     let (Some(object), Some(patch)) = (next(), next()) else { return };
     let (object, patch) = (object.value, patch.value);
     let _errors = json_patch::strict_errors(&patch);
-    let _patched = json_patch::apply(&object, &patch);
+    if let Ok(patched) = json_patch::apply(&object, &patch) {
+        assert_eq!(json_patch::apply(&object, &patch).ok(), Some(patched), "a patch has one outcome");
+    }
     if merge_patch::check(&patch).is_ok() {
         let mut merged = object.clone();
         merge_patch::apply(&mut merged, &patch);
@@ -20,9 +22,14 @@ fuzz_target!(|data: &[u8]| {
         merge_patch::apply(&mut merged, &patch);
         assert_eq!(once, merged, "a merge patch applied twice changes nothing");
     }
+    let nothing = pilothouse_value::json!({});
     for gvk in [Gvk::new("", "v1", "Pod"), Gvk::new("apps", "v1", "Deployment"), Gvk::new("", "v1", "Service")] {
         if let Some(schema) = builtin::schema(&gvk) {
             let _patched = strategic::apply(&object, &patch, schema);
+            if object.as_object().is_some() {
+                let same = strategic::apply(&object, &nothing, schema).ok();
+                assert_eq!(same.as_ref(), Some(&object), "an empty patch changes nothing");
+            }
         }
     }
 });

@@ -66,6 +66,7 @@ type generator struct {
 	types   map[string]string   // finished lines by short name
 	texts   map[string]string   // description lines by short name
 	enums   map[string]enumeration
+	names   map[string]string   // lines of fields whose Go types have names, by short name
 }
 
 func main() {
@@ -76,7 +77,7 @@ func main() {
 	check(os.MkdirAll(*examples, 0o755))
 	module := moduleFolder()
 	source := filepath.Join(module, "api")
-	g := &generator{schemas: map[string]document{}, types: map[string]string{}, texts: map[string]string{}, enums: enumerations(module)}
+	g := &generator{schemas: map[string]document{}, types: map[string]string{}, names: map[string]string{}, texts: map[string]string{}, enums: enumerations(module)}
 	g.readOpenAPI(filepath.Join(source, "openapi-spec/v3"))
 
 	scheme := clientscheme.Scheme
@@ -116,6 +117,7 @@ func main() {
 	}
 	write(*out, "descriptions_core.txt", sortedValues(g.texts, core))
 	write(*out, "descriptions.txt", sortedValues(g.texts, func(n string) bool { return !core(n) }))
+	write(*out, "names.txt", sortedValues(g.names, func(string) bool { return true }))
 	write(*out, "columns.txt", columns(module))
 	write(*out, "parameters.txt", parameters())
 	write(*out, "resources.txt", resources(filepath.Join(source, "discovery")))
@@ -251,6 +253,12 @@ func (g *generator) addFields(t reflect.Type, s document, name, outer string, li
 			}
 			g.addFields(inner, s, name, path, line, texts)
 			continue
+		}
+		if goType := nameOf(f.Type); goType != "" {
+			if g.names[name] == "" {
+				g.names[name] = name
+			}
+			g.names[name] += "\t" + tags[0] + " " + goType
 		}
 		property, _ := properties[tags[0]].(document)
 		words := []string{tags[0], g.typeName(f.Type)}

@@ -11,6 +11,7 @@ mod defaults;
 mod descriptions;
 mod go;
 mod go_json;
+mod go_names;
 mod nodes;
 mod prepare;
 mod resources;

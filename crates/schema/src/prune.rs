@@ -10,7 +10,7 @@ use crate::object_meta;
 /// decoding (`unknown field "spec.x[0].y"`). The `apiVersion`, `kind` and `metadata` of the object itself need not be
 /// declared; unknown fields of metadata, also of embedded objects, are removed as well.
 pub fn prune(schema: &Schema, value: &mut Value) -> Vec<String> {
-    let mut pruner = Pruner { path: String::new(), removed: Vec::new() };
+    let mut pruner = Pruner { path: String::new(), removed: Vec::new(), recorded: 0 };
     pruner.prune(Some(schema), true, value);
     let mut fields = std::mem::take(&mut pruner.removed);
     fields.sort();
@@ -25,13 +25,18 @@ pub fn prune(schema: &Schema, value: &mut Value) -> Vec<String> {
 
 /// As [`prune`] for a value that is no object of its own, and without a look at metadata.
 pub(crate) fn prune_value(schema: &Schema, value: &mut Value) {
-    let mut pruner = Pruner { path: String::new(), removed: Vec::new() };
+    let mut pruner = Pruner { path: String::new(), removed: Vec::new(), recorded: 0 };
     pruner.prune(Some(schema), schema.embedded_resource, value);
 }
+
+/// How many bytes of paths are recorded: many of them may begin with the same long key.
+const MOST_RECORDED: usize = 1 << 20;
 
 struct Pruner {
     path: String,
     removed: Vec<String>,
+    /// The bytes of `removed`.
+    recorded: usize,
 }
 
 impl Pruner {
@@ -53,6 +58,11 @@ impl Pruner {
     }
 
     fn record(&mut self, key: &str) {
+        let length = self.path.len() + 1 + key.len();
+        if self.recorded + length > MOST_RECORDED {
+            return;
+        }
+        self.recorded += length;
         self.within(key, |inner| inner.removed.push(inner.path.clone()));
     }
 

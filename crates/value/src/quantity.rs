@@ -12,7 +12,7 @@ pub enum ParseQuantityError {
     /// A number with something that looks like a suffix but is none.
     #[error("unable to parse quantity's suffix")]
     Suffix,
-    /// An exponent of more than a thousand. Upstream has no such limit, and takes minutes for some.
+    /// An exponent of more than a million millions. Upstream has no such limit, and takes minutes for smaller ones.
     #[error("quantity is out of range")]
     Range,
 }
@@ -36,7 +36,7 @@ pub struct Quantity {
 const NANO: i128 = 1_000_000_000;
 /// What is larger counts as this, in billionths; two of them can be added.
 const LARGEST: i128 = 40_000_000_000_000_000_000_000_000_000 * NANO;
-const MOST_EXPONENT: i32 = 1000;
+const MOST_EXPONENT: i64 = 1_000_000_000_000;
 
 impl Quantity {
     /// A whole number without a unit.
@@ -162,7 +162,7 @@ struct Parts<'a> {
     /// The digits behind it.
     fraction: &'a str,
     base: u32,
-    exponent: i32,
+    exponent: i64,
     style: Style,
 }
 
@@ -184,7 +184,7 @@ impl<'a> Parts<'a> {
     /// The digits without zeros at their ends, and the power of ten that they are to be multiplied with.
     fn decimal(&self) -> (String, i64) {
         let digits = [self.whole, self.fraction].concat();
-        let shift = i64::from(self.exponent) - length(self.fraction);
+        let shift = self.exponent - length(self.fraction);
         let significant = digits.trim_end_matches('0');
         let shift = shift + length(&digits) - length(significant);
         (significant.trim_start_matches('0').to_owned(), shift)
@@ -237,13 +237,11 @@ impl<'a> Parts<'a> {
         let digits = length(self.whole).max(1) + length(self.fraction);
         if self.base == 2 {
             let value: i64 = self.whole.parse().unwrap_or_default();
-            let precision = 15 - length(self.whole).max(1) - i64::from(self.exponent) * 3 / 10 - 1;
-            let fits = value
-                .checked_mul(1i64.checked_shl(self.exponent.unsigned_abs()).unwrap_or_default())
-                .is_some();
+            let precision = 15 - length(self.whole).max(1) - self.exponent * 3 / 10 - 1;
+            let fits = value.checked_mul(1i64 << self.exponent).is_some();
             return self.fraction.is_empty() && precision >= 0 && fits && value & 7 != 0;
         }
-        let scale = i64::from(self.exponent) - length(self.fraction);
+        let scale = self.exponent - length(self.fraction);
         let thousands = match self.fraction {
             "" => self.whole.ends_with("000"),
             fraction => [self.whole, fraction].concat().ends_with("000"),
@@ -264,7 +262,7 @@ fn looks_like_suffix(text: &str) -> bool {
 }
 
 /// The unit of a suffix as `(base, exponent)`, and the style it belongs to.
-fn suffix(text: &str) -> Result<(u32, i32, Style), ParseQuantityError> {
+fn suffix(text: &str) -> Result<(u32, i64, Style), ParseQuantityError> {
     let decimal = |exponent| Ok((10, exponent, Style::DecimalSi));
     let binary = |exponent| Ok((2, exponent, Style::BinarySi));
     match text {
@@ -287,8 +285,10 @@ fn suffix(text: &str) -> Result<(u32, i32, Style), ParseQuantityError> {
         _ => {
             let exponent = text.strip_prefix(['e', 'E']).ok_or(ParseQuantityError::Suffix)?;
             let exponent: i64 = exponent.parse().map_err(|_| ParseQuantityError::Suffix)?;
-            let exponent = i32::try_from(exponent).ok().filter(|exponent| exponent.abs() <= MOST_EXPONENT);
-            Ok((10, exponent.ok_or(ParseQuantityError::Range)?, Style::DecimalExponent))
+            if exponent.unsigned_abs() > MOST_EXPONENT.unsigned_abs() {
+                return Err(ParseQuantityError::Range);
+            }
+            Ok((10, exponent, Style::DecimalExponent))
         }
     }
 }

@@ -48,6 +48,8 @@ impl<'de> Deserialize<'de> for Map {
 
 /// How many duplicate keys are remembered; a body made of nothing else must not grow the report without bound.
 const MAX_DUPLICATES: usize = 100;
+/// How long their paths may be together: each may begin with the same long key.
+const MAX_DUPLICATE_BYTES: usize = 1 << 20;
 
 /// Where the parser is, and which keys came twice.
 #[derive(Default)]
@@ -189,9 +191,11 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
                 value = Value::Object(merged);
             }
             if map.insert(key.into(), value).is_some() && self.0.duplicates.len() < MAX_DUPLICATES {
-                let path = self.0.path.clone();
-                if !self.0.duplicates.contains(&path) {
-                    self.0.duplicates.push(path);
+                let bytes: usize = self.0.duplicates.iter().map(String::len).sum();
+                if !self.0.duplicates.contains(&self.0.path)
+                    && bytes + self.0.path.len() <= MAX_DUPLICATE_BYTES
+                {
+                    self.0.duplicates.push(self.0.path.clone());
                 }
             }
             self.0.path.truncate(depth);

@@ -9,6 +9,7 @@ use ::base64::engine::general_purpose::STANDARD;
 use pilothouse_value::base64::{self, Alphabet};
 use pilothouse_value::{Gvk, Map, ParseQuantityError, Quantity, Timestamp, Value};
 
+use super::go_names;
 use super::types::{self, Field, Form, PropsOr, TypeDef};
 
 /// A body that cannot be read into its kind's Go struct. Its text is what a server answers with status 400.
@@ -108,15 +109,14 @@ impl Failure {
         Self::new(Why::Text(text.to_string()))
     }
 
-    fn inside(mut self, def: &'static TypeDef, field: &'static str) -> Self {
-        if field == "uid"
-            && self.path.is_empty()
+    fn inside(mut self, def: &'static TypeDef, field: &'static Field) -> Self {
+        self.path.push(field.name);
+        if self.holder.is_none()
             && let Why::Type { wanted, .. } = &mut self.why
+            && let Some(name) = go_names::refine(wanted, def.name, field.name, &field.form)
         {
-            // The one text of metadata whose type has a name of its own.
-            *wanted = "types.UID".to_owned();
+            *wanted = name;
         }
-        self.path.push(field);
         self.holder.get_or_insert(def.go_name());
         self
     }
@@ -137,7 +137,7 @@ fn read_struct(def: &'static TypeDef, map: &mut Map) -> Result<(), Failure> {
             _ => read(&field.form, value),
         };
         if let Err(error) = result {
-            failure = Some(error.inside(def, field.name));
+            failure = Some(error.inside(def, field));
         }
         // Rules of scaling without policies are not those that nobody gave.
         let matters = def.name == "autoscaling.v2.HPAScalingRules" && value.as_array().is_some();
@@ -385,6 +385,14 @@ mod tests {
             (
                 json!({"metadata": {"labels": {"a": 1}}}),
                 "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string",
+            ),
+            (
+                json!({"spec": {"template": {"spec": {"restartPolicy": 1}}}}),
+                "json: cannot unmarshal number into Go struct field PodSpec.spec.template.spec.restartPolicy of type v1.RestartPolicy",
+            ),
+            (
+                json!({"spec": {"template": {"spec": {"containers": [{"resources": {"limits": []}}]}}}}),
+                "json: cannot unmarshal array into Go struct field ResourceRequirements.spec.template.spec.containers.resources.limits of type v1.ResourceList",
             ),
         ];
         for (object, text) in cases {

@@ -70,7 +70,7 @@ fn template(path: &[&str], object: &Value, old: Option<&Value>, out: &mut Vec<St
 /// A number of bytes that is no whole number.
 fn fractional(path: &str, value: Option<&Value>, out: &mut Vec<String>) {
     let Some(text) = value.and_then(Value::as_str) else { return };
-    if text.parse::<Quantity>().is_ok_and(|quantity| quantity.milli_value() % 1000 != 0) {
+    if text.parse::<Quantity>().is_ok_and(|quantity| quantity.nano() % 1_000_000_000 != 0) {
         out.push(format!("{path}: fractional byte value \"{text}\" is invalid, must be an integer"));
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn amount(path: &pilothouse_value::field::Path, name: &str, value: &V
     if amount.nano() < 0 {
         errors.invalid(path, amount.to_string(), super::NOT_NEGATIVE);
     }
-    if is_counted(name) && amount.milli_value() % 1000 != 0 {
+    if is_counted(name) && amount.nano() % 1_000_000_000 != 0 {
         errors.invalid(path, amount.to_string(), "must be an integer");
     }
 }
