@@ -279,7 +279,7 @@ impl Talk {
                 }
             };
             said.set(&["answer"], kept(answer, step));
-        } else if !text.is_empty() && !(step.get("keep").is_some() && text.len() > LONG) {
+        } else if !text.is_empty() && (step.get("keep").is_none() || text.len() <= LONG) {
             said.set(&["answer"], self.names.text(&text));
         }
         for (name, place) in

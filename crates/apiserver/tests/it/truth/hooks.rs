@@ -159,11 +159,10 @@ async fn talk(mut stream: impl AsyncRead + AsyncWrite + Unpin, shared: &Mutex<Sh
         };
         let head = String::from_utf8_lossy(read.get(..end)?).into_owned();
         let header = |name: &str| {
-            let found = head.lines().find_map(|line| {
+            head.lines().find_map(|line| {
                 let (key, value) = line.split_once(": ")?;
                 key.eq_ignore_ascii_case(name).then(|| value.to_owned())
-            });
-            found
+            })
         };
         let length: usize = header("content-length").map_or(0, |length| length.parse().unwrap());
         while read.len() < end + length {
