@@ -52,6 +52,7 @@ topics!(
     found,
     heads,
     http,
+    json,
     kinds,
     list,
     pains,
