@@ -5,6 +5,8 @@
 //!
 //! This module only leads from one to the next. It bounds the time of each request and turns a panic of a handler into a 500.
 
+mod call;
+
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -14,15 +16,15 @@ use bytes::Bytes;
 use futures::FutureExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
 use http_body_util::Full;
-use pilothouse_schema::table::Printer;
-use pilothouse_value::{Status, Value};
+use pilothouse_value::Status;
 use rustls_pki_types::CertificateDer;
 
+use self::call::Call;
 use crate::audit::{Head, Notes};
 use crate::body::{self, Body};
-use crate::intake::{self, Incoming};
+use crate::intake;
 use crate::negotiate::{self, Accepted, Endpoint, Format, Transform};
-use crate::options::{self, DeleteOptions, ListOptions, WatchOptions, WriteOptions};
+use crate::options;
 use crate::rbac::Attributes;
 use crate::render::{self, Style};
 use crate::request::{Query, RequestInfo};
@@ -30,11 +32,7 @@ use crate::resource::Resource;
 use crate::state::{Context, State, Target};
 use crate::streaming::WatchSocket;
 use crate::user::{MASTERS, User};
-use crate::verbs::patch::PatchKind;
-use crate::verbs::{create, delete, list, patch, read, scale, update, watch};
-use crate::{
-    admission, aggregation, authn, authz, compress, connect, in_flight, paths, place, subresources, warning,
-};
+use crate::{aggregation, authn, authz, compress, connect, in_flight, paths, place, warning};
 
 /// How long a write may take, however much time the caller gives it.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(34);
@@ -409,227 +407,4 @@ fn attributes<'a>(user: &'a User, info: &'a RequestInfo, name: &'a str, query: &
         path: &info.path,
         ..Attributes::of_resource(user, verb, &path.group, &path.resource)
     }
-}
-
-/// One call of a verb over HTTP.
-struct Call<'a> {
-    context: &'a Context,
-    target: &'a Target,
-    query: &'a Query,
-    style: Style,
-}
-
-impl Call<'_> {
-    async fn answer<B>(&self, verb: &str, request: Request<B>) -> Result<Response<Body>, Status>
-    where
-        B: http_body::Body + Send + 'static,
-        B::Data: Into<Bytes> + Send,
-        B::Error: std::fmt::Display + Send,
-    {
-        match verb {
-            "get" => self.get().await,
-            "list" => self.list().await,
-            "create" => self.create(request).await,
-            "update" => self.update(request).await,
-            "patch" => self.patch(request).await,
-            "delete" => self.delete(request).await,
-            "deletecollection" => self.delete_collection(request).await,
-            _ => Err(Status::method_not_allowed(
-                &self.target.resource.group,
-                &self.target.resource.plural,
-                verb,
-            )),
-        }
-    }
-
-    fn object(&self, code: u16, document: &crate::document::Document) -> Response<Body> {
-        let resource = &self.target.resource;
-        // What is not of the resource's own kind is never shown as a row of it.
-        let printer = match self.target.subresource.as_deref() {
-            None | Some("status") => Some(resource.printer()),
-            Some("scale") if resource.is_built_in() => Some(Printer::built_in_scale()),
-            Some("scale") => Some(Printer::custom_scale()),
-            Some(_) => None,
-        };
-        render::object(code, printer, document, self.style)
-    }
-
-    /// Reads a body that is an object.
-    async fn document<B>(&self, request: Request<B>) -> Result<Incoming, Status>
-    where
-        B: http_body::Body + Send,
-        B::Data: Into<Bytes> + Send,
-        B::Error: std::fmt::Display,
-    {
-        let encoding = negotiate::content_type(text(request.headers(), header::CONTENT_TYPE))?;
-        let bytes = body::read(request.into_body()).await?;
-        if self.target.subresource.as_deref() == Some("scale") && !self.target.resource.is_built_in() {
-            // The path is enough to tell what it is, as for built-in kinds.
-            return intake::decode(encoding, &bytes);
-        }
-        intake::decode_object(encoding, &bytes, &self.target.resource)
-    }
-
-    async fn get(&self) -> Result<Response<Body>, Status> {
-        if self.query.flag("export") && self.target.subresource.is_none() {
-            let why = "the export parameter, deprecated since v1.14, is no longer supported";
-            return Err(Status::bad_request(why));
-        }
-        let document = match self.target.subresource.as_deref() {
-            Some("scale") => scale::get(self.context, self.target).await?,
-            _ => read::get(self.context, self.target, self.query.get("resourceVersion")).await?,
-        };
-        Ok(self.object(200, &document))
-    }
-
-    async fn list(&self) -> Result<Response<Body>, Status> {
-        let options = ListOptions::parse(self.query)?;
-        let page = list::list(self.context, self.target, &options).await?;
-        Ok(render::list(&self.target.resource, &page, self.style))
-    }
-
-    async fn watch(&self, socket: Option<WatchSocket>) -> Result<Response<Body>, Status> {
-        let mut target = self.target.clone();
-        let mut options = WatchOptions::parse(self.query)?;
-        // The old prefix /watch/ names one object in its path.
-        let name = std::mem::take(&mut target.name);
-        if !name.is_empty() && options.field_selector.is_none() {
-            options.field_selector = Some(format!("metadata.name={name}"));
-        }
-        let watch = watch::watch(self.context, &target, &options).await?;
-        Ok(match socket {
-            None => render::watch(watch, target.resource, self.style),
-            Some(socket) => {
-                let events = render::messages(watch, target.resource, self.style);
-                let binary = self.style.accepted.format == Format::Protobuf;
-                socket.serve(events, binary).map(|()| Body::full(Bytes::new()))
-            }
-        })
-    }
-
-    async fn create<B>(&self, request: Request<B>) -> Result<Response<Body>, Status>
-    where
-        B: http_body::Body + Send,
-        B::Data: Into<Bytes> + Send,
-        B::Error: std::fmt::Display,
-    {
-        let options = WriteOptions::parse(self.query, "CreateOptions", false)?;
-        let incoming = self.document(request).await?;
-        admission::await_account(&self.context.state, self.target).await;
-        let document = if self.target.subresource.is_some() || !self.target.resource.has_verb("get") {
-            subresources::create(self.context, self.target, incoming, &options).await?
-        } else {
-            create::create(self.context, self.target, incoming, &options).await?
-        };
-        Ok(self.object(201, &document))
-    }
-
-    async fn update<B>(&self, request: Request<B>) -> Result<Response<Body>, Status>
-    where
-        B: http_body::Body + Send,
-        B::Data: Into<Bytes> + Send,
-        B::Error: std::fmt::Display,
-    {
-        let options = WriteOptions::parse(self.query, "UpdateOptions", false)?;
-        let incoming = self.document(request).await?;
-        let changed = match self.target.subresource.as_deref() {
-            Some("scale") => scale::update(self.context, self.target, incoming, &options).await?,
-            _ => update::update(self.context, self.target, incoming, &options).await?,
-        };
-        Ok(self.object(if changed.created { 201 } else { 200 }, &changed.document))
-    }
-
-    async fn patch<B>(&self, request: Request<B>) -> Result<Response<Body>, Status>
-    where
-        B: http_body::Body + Send,
-        B::Data: Into<Bytes> + Send,
-        B::Error: std::fmt::Display,
-    {
-        let content_type = text(request.headers(), header::CONTENT_TYPE).unwrap_or_default();
-        let kind = PatchKind::of(&self.target.resource, content_type)?;
-        let options = WriteOptions::parse(self.query, "PatchOptions", kind == PatchKind::Apply)?;
-        let bytes = body::read(request.into_body()).await?;
-        let encoding = match kind {
-            PatchKind::Apply => negotiate::Encoding::Yaml,
-            _ => negotiate::Encoding::Json,
-        };
-        let incoming = read_patch(encoding, &bytes).map_err(|status| match kind {
-            // What these libraries say, whatever is wrong.
-            PatchKind::Apply => status,
-            _ => Status::bad_request("invalid JSON patch"),
-        })?;
-        let changed = patch::patch(self.context, self.target, kind, incoming, &options).await?;
-        Ok(self.object(if changed.created { 201 } else { 200 }, &changed.document))
-    }
-
-    async fn delete<B>(&self, request: Request<B>) -> Result<Response<Body>, Status>
-    where
-        B: http_body::Body + Send,
-        B::Data: Into<Bytes> + Send,
-        B::Error: std::fmt::Display,
-    {
-        let options = delete_options(self.query, request).await?;
-        let deleted = delete::delete(self.context, self.target, &options).await?;
-        Ok(match deleted {
-            delete::Deleted::Gone(_) if !self.target.resource.rules.returns_deleted => {
-                render::object(200, None, &deleted.document(self.target), self.style)
-            }
-            deleted => self.object(200, &deleted.document(self.target)),
-        })
-    }
-
-    async fn delete_collection<B>(&self, request: Request<B>) -> Result<Response<Body>, Status>
-    where
-        B: http_body::Body + Send,
-        B::Data: Into<Bytes> + Send,
-        B::Error: std::fmt::Display,
-    {
-        let list_options = ListOptions::parse(self.query)?;
-        let options = delete_options(self.query, request).await?;
-        options.check_collection()?;
-        let page = delete::delete_collection(self.context, self.target, &list_options, &options).await?;
-        Ok(render::list(&self.target.resource, &page, self.style))
-    }
-}
-
-/// Reads a patch. What is applied is YAML whatever it looks like; how it looks decides which stage of upstream fails.
-fn read_patch(encoding: negotiate::Encoding, bytes: &Bytes) -> Result<Incoming, Status> {
-    let read = intake::decode(encoding, bytes);
-    if encoding != negotiate::Encoding::Yaml {
-        return read;
-    }
-    let looks_like_json = || bytes.trim_ascii_start().starts_with(b"{");
-    let incoming = read.map_err(|status| {
-        let stage = match looks_like_json() {
-            true => "error decoding patch: error converting YAML to JSON",
-            false => "error encoding patch",
-        };
-        Status::bad_request(format!("{stage}: {}", status.message))
-    })?;
-    if incoming.value.as_object().is_none() && !incoming.value.is_null() {
-        return Err(Status::bad_request(format!(
-            "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go value of \
-             type map[string]interface {{}}",
-            intake::go_name(&incoming.value)
-        )));
-    }
-    Ok(incoming)
-}
-
-/// Reads the options of a deletion from the body, or else from the query.
-async fn delete_options<B>(query: &Query, request: Request<B>) -> Result<DeleteOptions, Status>
-where
-    B: http_body::Body + Send,
-    B::Data: Into<Bytes> + Send,
-    B::Error: std::fmt::Display,
-{
-    let header = text(request.headers(), header::CONTENT_TYPE).map(str::to_owned);
-    let bytes = body::read(request.into_body()).await?;
-    let body: Option<Value> = if bytes.is_empty() {
-        None
-    } else {
-        let encoding = negotiate::content_type(header.as_deref())?;
-        Some(intake::decode_options(encoding, &bytes)?)
-    };
-    DeleteOptions::parse(query, body.as_ref())
 }
