@@ -33,6 +33,9 @@ fuzz_target!(|data: &[u8]| {
             let twice = managed::apply(Some(&once), &object, &kind, &manager, false);
             assert_eq!(twice.ok().as_ref(), Some(&once), "the same configuration again changes nothing");
         }
+        // A server tracks objects of the kind alone that its path is of.
+        object.set(&["apiVersion"], "apps/v1");
+        object.set(&["kind"], "Deployment");
         let old = object.clone();
         object.set(&["spec", "replicas"], 7);
         managed::track(Some(&old), &mut object, &kind, &manager);

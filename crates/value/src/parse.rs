@@ -85,8 +85,9 @@ pub fn json_merging(text: &[u8]) -> Result<Value, ParseError> {
 }
 
 /// Shows the paths of all keys of a JSON document, such as `spec.ports[0].name`, in the order of the text: the order in which
-/// strict decoding complains. Each time a key comes again it is shown again.
+/// strict decoding complains. Each time a key comes again it is shown again. What is no character is replaced, as in [`json`].
 pub fn json_keys(text: &[u8], mut show: impl FnMut(&str)) {
+    let text = &*tolerant::mend(text);
     let mut scan = Scan { show: Some(&mut show), levels: Some(DEEPEST - 2), ..Scan::default() };
     // A text that is no JSON has the keys up to where it breaks.
     let _broken = Seed(&mut scan).deserialize(&mut serde_json::Deserializer::from_slice(text));

@@ -50,6 +50,9 @@ fn is_plain(bytes: &[u8]) -> bool {
                 if digits > 1 {
                     rest.nth(digits - 2);
                 }
+                if rest.as_slice().first() == Some(&b'e') {
+                    return false;
+                }
             }
             b'{' | b'}' | b'[' | b']' | b',' | b':' | b'-' | b' ' | b'\n' | b'\r' | b'\t' | b'a'..=b'z' => {}
             _ => return false,

@@ -53,6 +53,8 @@ fn plain_json_is_read_the_same_by_both_readers() {
         "{\n  \"a\": [\n    1\n  ],\n\t\"b\": {}\n}\n",
         r#"{"a":"\/"}"#,
         r#"{"a":1.50,"b":1e3}"#,
+        r#"{"a":0e05}"#,
+        r#"{"a":[1e3,-0,-0e1]}"#,
         r#"{"a":1,"a":2}"#,
     ] {
         let shortcut = super::shortcut::plain_json(text.as_bytes());

@@ -318,3 +318,12 @@ proptest! {
         prop_assert_eq!(quantity, again);
     }
 }
+
+#[test]
+fn keys_are_told_to_the_end_of_a_text_with_bytes_that_are_no_characters() {
+    let text = b"{\"a\xff\":1,\"b\":{\"c\":\"\\ud800\",\"c\":2},\"b\":3}";
+    let mut keys = Vec::new();
+    parse::json_keys(text, |path| keys.push(path.to_owned()));
+    assert_eq!(keys, ["a\u{fffd}", "b", "b.c", "b.c", "b"]);
+    assert_eq!(parse::json(text).unwrap().duplicates, ["b.c", "b"]);
+}
