@@ -61,6 +61,13 @@ pub(crate) fn default(resource: &Resource, value: &mut Value) {
     }
 }
 
+/// Warns of what the status of an object of a built-in kind should say in other words.
+pub(crate) fn warn_of_status(context: &Context, resource: &Resource, new: &Value) {
+    if resource.is_built_in() {
+        builtin::status_warnings(&resource.gvk(), new).iter().for_each(|warning| context.warn(warning));
+    }
+}
+
 /// Warns of what an object of a built-in kind says in vain.
 pub(crate) fn warn(context: &Context, resource: &Resource, new: &Value, old: Option<&Value>) {
     if resource.is_built_in() {

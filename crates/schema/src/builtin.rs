@@ -12,6 +12,7 @@ mod descriptions;
 mod go;
 mod go_json;
 mod go_names;
+mod ips;
 mod nodes;
 mod prepare;
 mod resources;
@@ -39,7 +40,7 @@ pub use validation::{
     CompileCondition, validate, validate_as_given, validate_binding, validate_cluster_ips,
     validate_subresource, validate_webhooks,
 };
-pub use warnings::warnings;
+pub use warnings::{status_warnings, warnings};
 pub use write::{write_item_json, write_json};
 
 pub(crate) use types::kinds_of_type;

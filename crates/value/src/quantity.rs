@@ -77,6 +77,12 @@ impl Quantity {
         Ok(format!("{sign}{digits}{}", unit(parts.style, exponent)))
     }
 
+    /// Whether a server takes a quantity for whole: it counts thousandths in 64 bits and looks at what is left of them, whether
+    /// they fit or not. What is no quantity is not whole.
+    pub fn is_whole(text: &str) -> bool {
+        Parts::of(text).is_ok_and(|parts| parts.wrapped_milli() % 1000 == 0)
+    }
+
     /// The sum, printed in the style of `self` unless that is nothing. It stops at the largest number there is.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
@@ -126,6 +132,12 @@ impl Quantity {
 
 fn clamp(v: i128) -> i64 {
     i64::try_from(v).unwrap_or(if v < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// What is left of a number in 64 bits.
+#[expect(clippy::cast_possible_truncation, reason = "this is what it is for")]
+const fn low_bits(v: i128) -> i64 {
+    v as i64
 }
 
 /// Division rounding away from zero.
@@ -230,6 +242,35 @@ impl<'a> Parts<'a> {
         let rest = rest / one + i128::from(rest % one != 0 || finer);
         let nano = (whole * unit + more).min(CAP) * NANO + rest;
         nano.min(CAP * NANO)
+    }
+
+    /// The magnitude in thousandths, rounded up, as upstream has it: in 64 bits that overflow.
+    fn wrapped_milli(&self) -> i64 {
+        if self.base == 2 {
+            return low_bits(div_up(self.binary_nano(), NANO / 1000));
+        }
+        let places = length(self.whole).max(1) + length(self.fraction);
+        let scale = self.exponent - length(self.fraction) + 3;
+        if places <= 18 && scale > 3 && !matches!(scale, 6 | 9) {
+            // A number that is short enough is multiplied step by step, and is nothing once it overflows.
+            let value: i64 = [self.whole, self.fraction].concat().parse().unwrap_or_default();
+            let power = u32::try_from(scale).ok().and_then(|scale| 10i64.checked_pow(scale));
+            return power.and_then(|power| value.checked_mul(power)).unwrap_or_default();
+        }
+        let (digits, shift) = self.decimal();
+        let wrapped = |digits: &str| {
+            digits.bytes().fold(0u64, |sum, b| sum.wrapping_mul(10).wrapping_add(u64::from(b - b'0')))
+        };
+        let milli = match usize::try_from(-(shift + 3)) {
+            // What is cut off ends with a digit that is not zero.
+            Ok(cut) if cut > 0 && !digits.is_empty() => {
+                let kept = digits.get(..digits.len().saturating_sub(cut)).unwrap_or_default();
+                wrapped(kept).wrapping_add(1)
+            }
+            // From 64 on, the power has no bits left in 64.
+            _ => wrapped(&digits).wrapping_mul(10u64.wrapping_pow(u32::try_from(shift + 3).unwrap_or(64))),
+        };
+        milli.cast_signed()
     }
 
     /// Whether upstream keeps the text as it is: it takes it for canonical.
@@ -346,6 +387,33 @@ fn unit(style: Style, exponent: i64) -> String {
             let units = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
             let at = usize::try_from((exponent + 9) / 3).unwrap_or_default();
             units.get(at).copied().unwrap_or_default().to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_is_what_is_whole_in_thousandths_of_64_bits() {
+        for text in ["0", "1", "5k", "5Ki", "1M", "8Pi", "9e3", "1E", "7Pi", "0.9999", "9007199254740992"] {
+            assert!(Quantity::is_whole(text), "{text}");
+        }
+        for text in [
+            "1.5",
+            "1500m",
+            "0.5Ki1",
+            "1n",
+            "1Ei",
+            "7Ei",
+            "123456789012345678",
+            "12345678901234567890",
+            "123456789012345678901234567890",
+            "9223372036854775807E",
+            "",
+        ] {
+            assert!(!Quantity::is_whole(text), "{text}");
         }
     }
 }

@@ -223,8 +223,10 @@ async fn try_change(
     }
     kinds::settle(resource, &mut new);
     admission::webhook::warn(context, resource, &new);
-    if target.subresource.is_none() {
-        kinds::warn(context, resource, &new, Some(current));
+    match target.subresource.as_deref() {
+        None => kinds::warn(context, resource, &new, Some(current)),
+        Some("status") => kinds::warn_of_status(context, resource, &new),
+        Some(_) => {}
     }
     new = check(context, target, options, new, current).await?;
     if !options.dry_run {

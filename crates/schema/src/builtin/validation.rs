@@ -70,7 +70,7 @@ fn validate_with(gvk: &Gvk, object: &Value, old: Option<&Value>, mut errors: Err
         ("", "PersistentVolume") => storage::volume(&at, old, errors_ref),
         ("", "Event") => events::event(&at, false, old, errors_ref),
         ("events.k8s.io", "Event") => events::event(&at, true, old, errors_ref),
-        ("", "Endpoints") => addresses::endpoints(&at, errors_ref),
+        ("", "Endpoints") => addresses::endpoints(&at, old, errors_ref),
         ("discovery.k8s.io", "EndpointSlice") => addresses::slice(&at, old, errors_ref),
         ("", "Node") => nodes::node(&at, old, errors_ref),
         ("", "Namespace") => core::namespace(&at, errors_ref),
@@ -109,7 +109,7 @@ fn validate_with(gvk: &Gvk, object: &Value, old: Option<&Value>, mut errors: Err
         ("rbac.authorization.k8s.io", "RoleBinding") => other::binding(&at, old, true, errors_ref),
         ("rbac.authorization.k8s.io", "ClusterRoleBinding") => other::binding(&at, old, false, errors_ref),
         ("networking.k8s.io", "Ingress") => network::ingress(&at, old, errors_ref),
-        ("networking.k8s.io", "NetworkPolicy") => network::policy(&at, errors_ref),
+        ("networking.k8s.io", "NetworkPolicy") => network::policy(&at, old, errors_ref),
         ("coordination.k8s.io", "Lease") => other::lease(&at, errors_ref),
         ("storage.k8s.io", "StorageClass") => storage::class(&at, old, errors_ref),
         ("storage.k8s.io", "VolumeAttachment") => storage_drivers::attachment(&at, old, errors_ref),
@@ -329,7 +329,6 @@ fn put_back_empty(read: &mut Value, given: &Value) {
 }
 
 const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
-const IP: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 const IMMUTABLE: &str = "field is immutable";
 const SELECTOR_MISMATCH: &str = "`selector` does not match template `labels`";
 

@@ -1,12 +1,15 @@
 //! What a server warns of when it takes an object: fields that do nothing any more, definitions that hide one another
 //! (upstream: `WarningsOnCreate` and `WarningsOnUpdate` of the strategies, pkg/api/*/warnings.go).
 
+mod addresses;
 mod overlaps;
 mod pods;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pilothouse_value::{Gvk, Map, Quantity, Value, object};
+
+use super::ips;
 
 /// The warnings for an object that was found valid; `old` is what it takes the place of. They are in upstream's order.
 pub fn warnings(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<String> {
@@ -24,9 +27,14 @@ pub fn warnings(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<String> {
         ("", "ServiceAccount") => account(object, old, &mut out),
         ("", "PersistentVolumeClaim") => claim(object, &mut out),
         ("", "PersistentVolume") => volume(object, &mut out),
-        ("discovery.k8s.io", "EndpointSlice") if object.str_at(&["addressType"]) == Some("FQDN") => {
-            out.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
+        ("", "Endpoints") => addresses::endpoints(object, &mut out),
+        ("discovery.k8s.io", "EndpointSlice") => {
+            if old.is_none() && object.str_at(&["addressType"]) == Some("FQDN") {
+                out.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
+            }
+            addresses::slice(object, &mut out);
         }
+        ("networking.k8s.io", "NetworkPolicy") => addresses::policy(object, &mut out),
         ("networking.k8s.io", "Ingress")
             if old.is_none() && object::annotation(object, "kubernetes.io/ingress.class").is_some() =>
         {
@@ -70,7 +78,7 @@ fn template(path: &[&str], object: &Value, old: Option<&Value>, out: &mut Vec<St
 /// A number of bytes that is no whole number.
 fn fractional(path: &str, value: Option<&Value>, out: &mut Vec<String>) {
     let Some(text) = value.and_then(Value::as_str) else { return };
-    if text.parse::<Quantity>().is_ok_and(|quantity| quantity.nano() % 1_000_000_000 != 0) {
+    if text.parse::<Quantity>().is_ok() && !Quantity::is_whole(text) {
         out.push(format!("{path}: fractional byte value \"{text}\" is invalid, must be an integer"));
     }
 }
@@ -78,11 +86,15 @@ fn fractional(path: &str, value: Option<&Value>, out: &mut Vec<String>) {
 fn service(object: &Value, out: &mut Vec<String>) {
     let text = |field: &str| object.str_at(&["spec", field]).unwrap_or_default();
     let kind = text("type");
-    let headless = text("clusterIP") == "None";
+    // A name of another host has no address, so it is not without one either.
+    let headless = text("clusterIP") == "None" && kind == "ClusterIP";
     let external = !object.items_at(&["spec", "externalIPs"]).is_empty();
     if object::annotation(object, "service.kubernetes.io/topology-aware-hints").is_some() {
         let text = "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use service.kubernetes.io/topology-mode instead";
         out.push(text.to_owned());
+    }
+    if !matches!(text("clusterIP"), "" | "None") {
+        addresses::ips("spec.clusterIPs", object.items_at(&["spec", "clusterIPs"]), out);
     }
     if headless {
         if !text("loadBalancerIP").is_empty() {
@@ -95,11 +107,18 @@ fn service(object: &Value, out: &mut Vec<String>) {
             out.push("spec.SessionAffinity is ignored for headless services".to_owned());
         }
     }
+    addresses::ips("spec.externalIPs", object.items_at(&["spec", "externalIPs"]), out);
     if external && !headless && kind != "ExternalName" {
         out.push(
             "spec.externalIPs is deprecated and may no longer be implemented in some clusters".to_owned(),
         );
     }
+    ips::warn_ip("spec.loadBalancerIP", text("loadBalancerIP"), out);
+    addresses::cidrs(
+        "spec.loadBalancerSourceRanges",
+        object.items_at(&["spec", "loadBalancerSourceRanges"]),
+        out,
+    );
     if kind == "ExternalName" && external {
         out.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
     }
@@ -131,6 +150,18 @@ fn node(object: &Value, out: &mut Vec<String>) {
     if !object.str_at(&["spec", "externalID"]).unwrap_or_default().is_empty() {
         out.push("spec.externalID: this field is deprecated, and is unused by Kubernetes".to_owned());
     }
+    addresses::cidrs("spec.podCIDRs", object.items_at(&["spec", "podCIDRs"]), out);
+}
+
+/// The warnings for a status that was found valid.
+pub fn status_warnings(gvk: &Gvk, object: &Value) -> Vec<String> {
+    let mut out = Vec::new();
+    match (gvk.group.as_str(), gvk.kind.as_str()) {
+        ("", "Pod") => addresses::pod_status(object, &mut out),
+        ("", "Service") | ("networking.k8s.io", "Ingress") => addresses::load_balancer(object, &mut out),
+        _ => {}
+    }
+    out
 }
 
 fn account(object: &Value, old: Option<&Value>, out: &mut Vec<String>) {

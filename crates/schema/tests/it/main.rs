@@ -2,6 +2,8 @@
 
 // Marked, so that lints know the helpers in these for tests.
 #[cfg(test)]
+mod addresses;
+#[cfg(test)]
 mod openapi;
 mod properties;
 #[cfg(test)]

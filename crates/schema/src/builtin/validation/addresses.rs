@@ -5,14 +5,14 @@ use std::net::IpAddr;
 use pilothouse_value::field::{Error, Path};
 use pilothouse_value::{Value, names};
 
-use super::{At, Errors, IP, port_number};
+use super::super::ips;
+use super::{At, Errors, port_number};
 
-pub(super) const CIDR: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 
 /// An address that is neither this host's, nor everyone's, nor a group's.
 pub(super) fn not_special(path: &Path, text: &str, errors: &mut Errors) {
-    let Ok(ip) = text.parse::<IpAddr>() else {
+    let Some(ip) = ips::sloppy_ip(text) else {
         return errors.invalid(path, text, "must be a valid IP address");
     };
     let (local, group) = match ip {
@@ -32,34 +32,36 @@ pub(super) fn not_special(path: &Path, text: &str, errors: &mut Errors) {
     complain(group, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
 }
 
-/// A network and its number of bits; `None` for a text that is none.
-pub(super) fn parse_cidr(text: &str) -> Option<(IpAddr, u32)> {
-    let (ip, bits) = text.split_once('/')?;
-    let ip: IpAddr = ip.parse().ok()?;
-    let most = if ip.is_ipv4() { 32 } else { 128 };
-    let digits = !bits.is_empty() && bits.bytes().all(|b| b.is_ascii_digit());
-    let bits = bits.parse().ok().filter(|bits| digits && *bits <= most)?;
-    Some((ip, bits))
+/// An address in a field that is older than strict validation; one of `known`, those of the object before, may stay as it is.
+/// Returns whether it is good.
+pub(super) fn legacy_ip(
+    path: &Path,
+    text: &str,
+    known: impl FnOnce(&str) -> bool,
+    errors: &mut Errors,
+) -> bool {
+    let wrong = ips::legacy_ip(text).filter(|_| !known(text));
+    wrong.inspect(|wrong| errors.invalid(path, text, *wrong)).is_none()
 }
 
-/// The bits of an address, left-aligned.
-pub(super) fn bits_of(ip: IpAddr) -> u128 {
-    match ip {
-        IpAddr::V4(ip) => u128::from(u32::from(ip)) << 96,
-        IpAddr::V6(ip) => u128::from(ip),
+/// As [`legacy_ip`], of a network.
+pub(super) fn legacy_cidr(path: &Path, text: &str, known: impl FnOnce(&str) -> bool, errors: &mut Errors) {
+    if let Some(wrong) = ips::legacy_cidr(text).filter(|_| !known(text)) {
+        errors.invalid(path, text, wrong);
     }
 }
 
-/// The mask of a number of bits, left-aligned.
-pub(super) const fn mask(bits: u32) -> u128 {
-    match bits {
-        0 => 0,
-        bits => u128::MAX << (128 - bits),
-    }
+/// For an address that is always looked at.
+pub(super) const fn nothing_known(_: &str) -> bool {
+    false
 }
 
 /// Endpoints: lists of addresses with the ports that all of each list have.
-pub(super) fn endpoints(at: &At<'_>, errors: &mut Errors) {
+pub(super) fn endpoints(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
+    // What older releases took may stay.
+    if old.is_some_and(|old| old.items_at(&["subsets"]) == at.value.items_at(&["subsets"])) {
+        return;
+    }
     for subset in at.items("subsets") {
         let (ready, not_ready) = (subset.items("addresses"), subset.items("notReadyAddresses"));
         if ready.is_empty() && not_ready.is_empty() {
@@ -77,9 +79,7 @@ pub(super) fn endpoints(at: &At<'_>, errors: &mut Errors) {
 
 fn endpoint_address(at: &At<'_>, errors: &mut Errors) {
     let (ip, path) = (at.text("ip"), at.path.child("ip"));
-    if ip.parse::<IpAddr>().is_err() {
-        errors.invalid(&path, ip, IP);
-    }
+    legacy_ip(&path, ip, nothing_known, errors);
     let host = at.text("hostname");
     if !host.is_empty() {
         errors.complaints(&at.path.child("hostname"), host, names::dns1123_label(host));
@@ -122,8 +122,9 @@ pub(super) fn slice(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     if endpoints.len() > 1000 {
         errors.0.push(Error::too_many(&at.path.child("endpoints"), endpoints.len(), 1000));
     }
-    for endpoint in &endpoints {
-        slice_endpoint(endpoint, kind, errors);
+    // What older releases took may stay.
+    if old.is_none_or(|old| old.items_at(&["endpoints"]) != at.value.items_at(&["endpoints"])) {
+        endpoints.iter().for_each(|endpoint| slice_endpoint(endpoint, kind, errors));
     }
     let mut seen: Vec<&str> = Vec::new();
     let ports = at.items("ports");
@@ -161,14 +162,24 @@ fn slice_endpoint(at: &At<'_>, kind: &str, errors: &mut Errors) {
     }
     for address in &addresses {
         let text = address.value.as_str().unwrap_or_default();
-        let parsed = text.parse::<IpAddr>();
-        match (kind, parsed) {
-            ("FQDN", _) => errors.complaints(&address.path, text, names::dns1123_subdomain(text)),
-            ("IPv4" | "IPv6", Err(_)) => errors.invalid(&address.path, text, IP),
-            ("IPv4", Ok(ip)) if !ip.is_ipv4() => errors.invalid(&list, text, "must be an IPv4 address"),
-            ("IPv6", Ok(ip)) if !ip.is_ipv6() => errors.invalid(&list, text, "must be an IPv6 address"),
-            ("IPv4" | "IPv6", Ok(_)) => not_special(&address.path, text, errors),
-            _ => {}
+        let good = match kind {
+            "FQDN" => {
+                errors.complaints(&address.path, text, names::dns1123_subdomain(text));
+                false
+            }
+            "IPv4" => legacy_ip(&address.path, text, nothing_known, errors),
+            "IPv6" => {
+                let wrong = ips::strict_ip(text);
+                wrong.inspect(|wrong| errors.invalid(&address.path, text, wrong.as_str())).is_none()
+            }
+            _ => false,
+        };
+        if good {
+            let is_four = ips::sloppy_ip(text).is_some_and(|ip| ip.is_ipv4());
+            if is_four != (kind == "IPv4") {
+                errors.invalid(&list, text, format!("must be an {kind} address"));
+            }
+            not_special(&address.path, text, errors);
         }
     }
     if let Some(node) = at.find("nodeName") {

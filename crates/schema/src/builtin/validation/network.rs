@@ -1,11 +1,10 @@
 //! Ingresses and their classes, network policies, the addresses of services.
 
-use std::net::IpAddr;
-
 use pilothouse_value::field::Path;
 use pilothouse_value::{Value, names};
 
-use super::addresses::{CIDR, bits_of, mask, parse_cidr};
+use super::super::ips;
+use super::addresses::legacy_cidr;
 use super::{At, Errors, label_selector, port, port_number};
 
 pub(super) fn ingress(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
@@ -85,7 +84,7 @@ fn host(rule: &At<'_>, errors: &mut Errors) {
     if host.is_empty() {
         return;
     }
-    if host.parse::<IpAddr>().is_ok() {
+    if ips::sloppy_ip(host).is_some() {
         errors.invalid(&at, host, "must be a DNS name, not an IP address");
     }
     host_name(&at, host, errors);
@@ -143,13 +142,13 @@ fn backend(at: &At<'_>, errors: &mut Errors) {
     }
 }
 
-pub(super) fn policy(at: &At<'_>, errors: &mut Errors) {
+pub(super) fn policy(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     let spec = at.child("spec");
     label_selector(&spec.child("podSelector"), errors);
     for (list, peers) in [("ingress", "from"), ("egress", "to")] {
         for rule in spec.items(list) {
             rule.items("ports").iter().for_each(|port| policy_port(port, errors));
-            rule.items(peers).iter().for_each(|one| peer(one, errors));
+            rule.items(peers).iter().for_each(|one| peer(one, old, errors));
         }
     }
     let types = spec.items("policyTypes");
@@ -185,7 +184,7 @@ fn policy_port(at: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn peer(at: &At<'_>, errors: &mut Errors) {
+fn peer(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     let selectors: Vec<At<'_>> =
         ["podSelector", "namespaceSelector"].iter().filter_map(|field| at.find(field)).collect();
     selectors.iter().for_each(|selector| label_selector(selector, errors));
@@ -197,28 +196,32 @@ fn peer(at: &At<'_>, errors: &mut Errors) {
         }
         Some(block) => {
             let text = block.text("cidr");
-            let network = parse_cidr(text);
             if text.is_empty() {
-                errors.required(&block.path.child("cidr"), "");
-            } else if network.is_none() {
-                errors.invalid(&block.path.child("cidr"), text, CIDR);
+                return errors.required(&block.path.child("cidr"), "");
             }
-            let Some((address, bits)) = network else { return };
+            let was_there = |network: &str| old.is_some_and(|old| has_network(old, network));
+            legacy_cidr(&block.path.child("cidr"), text, was_there, errors);
+            let Some(network) = ips::Network::sloppy(text) else { return };
             for except in block.items("except") {
                 let text = except.value.as_str().unwrap_or_default();
-                let Some((inner, inner_bits)) = parse_cidr(text) else {
-                    errors.invalid(&except.path, text, CIDR);
-                    continue;
-                };
-                let inside = inner.is_ipv4() == address.is_ipv4()
-                    && bits_of(inner) & mask(bits) == bits_of(address) & mask(bits)
-                    && inner_bits > bits;
-                if !inside {
+                legacy_cidr(&except.path, text, was_there, errors);
+                if ips::Network::sloppy(text).is_some_and(|inner| !network.has_part(inner)) {
                     errors.invalid(&except.path, text, "must be a strict subset of `cidr`");
                 }
             }
         }
     }
+}
+
+/// Whether a policy names a network anywhere: as long as it does, the network is not looked at again.
+fn has_network(policy: &Value, network: &str) -> bool {
+    [("ingress", "from"), ("egress", "to")].iter().any(|(rules, peers)| {
+        let rules = policy.items_at(&["spec", rules]).iter();
+        rules.flat_map(|rule| rule.items_at(&[peers])).filter_map(|peer| peer.get("ipBlock")).any(|block| {
+            let except = block.items_at(&["except"]).iter();
+            block.get("cidr").into_iter().chain(except).any(|text| text.as_str() == Some(network))
+        })
+    })
 }
 
 /// An object of any kind that a backend or a class stands for.
@@ -275,12 +278,8 @@ pub(super) fn ingress_class(at: &At<'_>, old: Option<&Value>, errors: &mut Error
 pub(super) fn ip_address(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     let name = at.child("metadata").text("name");
     let path = at.path.child("metadata").child("name");
-    match name.parse::<IpAddr>() {
-        Err(_) => errors.invalid(&path, name, super::IP),
-        Ok(ip) if ip.to_string() != name => {
-            errors.invalid(&path, name, format!("must be in canonical form (\"{ip}\")"));
-        }
-        Ok(_) => {}
+    if let Some(wrong) = ips::strict_ip(name) {
+        errors.invalid(&path, name, wrong);
     }
     let spec = at.child("spec");
     let Some(parent) = spec.find("parentRef") else {
@@ -309,10 +308,15 @@ pub(super) fn ip_address(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) 
 
 pub(super) fn service_cidr(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     let spec = at.child("spec");
-    let (list, networks) = (spec.child("cidrs"), spec.items("cidrs"));
-    if let Some(old) = old {
-        return service_cidr_update(&networks, old, errors);
+    let networks = spec.items("cidrs");
+    match old {
+        Some(old) => service_cidr_update(&spec, &networks, old, errors),
+        None => service_cidr_spec(&spec, &networks, errors),
     }
+}
+
+fn service_cidr_spec(spec: &At<'_>, networks: &[At<'_>], errors: &mut Errors) {
+    let list = spec.child("cidrs");
     if networks.is_empty() {
         return errors.required(&list.path, "at least one CIDR required");
     }
@@ -325,36 +329,35 @@ pub(super) fn service_cidr(at: &At<'_>, old: Option<&Value>, errors: &mut Errors
         );
     }
     let mut families = Vec::new();
-    let before = errors.0.len();
-    for network in &networks {
+    for network in networks {
         let text = network.value.as_str().unwrap_or_default();
-        match parse_cidr(text) {
-            None => errors.invalid(&network.path, text, CIDR),
-            Some((ip, bits)) => {
-                families.push(ip.is_ipv4());
-                if bits_of(ip) & !mask(bits) != 0 && bits > 0 {
-                    errors.invalid(&network.path, text, "must not have bits set beyond the prefix length");
-                }
-            }
+        if let Some(wrong) = ips::strict_cidr(text) {
+            errors.invalid(&network.path, text, wrong);
         }
+        families.extend(ips::Network::sloppy(text).map(ips::Network::is_ipv4));
     }
-    if errors.0.len() == before && matches!(families[..], [one, other] if one == other) {
-        let first = networks.first().and_then(|at| at.value.as_str()).unwrap_or_default();
+    if matches!(families[..], [one, other] if one == other) {
         let detail =
-            format!("may specify no more than one IP for each IP family, i.e {first} and 2001:db8::/64");
+            "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
         errors.invalid(&list.path, list.value.clone(), detail);
     }
 }
 
-fn service_cidr_update(networks: &[At<'_>], old: &Value, errors: &mut Errors) {
-    if networks.len() < old.items_at(&["spec", "cidrs"]).len() {
+fn service_cidr_update(spec: &At<'_>, networks: &[At<'_>], old: &Value, errors: &mut Errors) {
+    let before = old.items_at(&["spec", "cidrs"]);
+    // A second family may be added, nothing else.
+    let added = before.len() == 1 && networks.len() == 2;
+    if networks.len() != before.len() && !added {
         let shown = networks.iter().map(|at| at.value.clone()).collect::<Vec<_>>();
         errors.invalid(&Path::new("spec").child("cidrs"), shown, super::IMMUTABLE);
         return;
     }
-    for (network, old) in networks.iter().zip(old.items_at(&["spec", "cidrs"])) {
+    for (network, old) in networks.iter().zip(before) {
         if network.value != old {
             errors.invalid(&network.path, network.value.clone(), super::IMMUTABLE);
         }
+    }
+    if added {
+        service_cidr_spec(spec, networks, errors);
     }
 }

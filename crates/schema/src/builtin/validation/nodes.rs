@@ -3,8 +3,8 @@
 use pilothouse_value::field::{Error, Path};
 use pilothouse_value::{Value, names};
 
-use super::super::go;
-use super::addresses::{CIDR, parse_cidr};
+use super::super::{go, ips};
+use super::addresses::{legacy_cidr, nothing_known};
 use super::{At, Errors, resources, status};
 
 const AVOID_PODS: &str = "scheduler.alpha.kubernetes.io/preferAvoidPods";
@@ -19,20 +19,16 @@ pub(super) fn node(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
             amounts(&at.child("status"), errors);
             networks(&spec, errors);
         }
-        Some(old) => update(at, old, errors),
+        Some(old) => {
+            networks(&spec, errors);
+            update(at, old, errors);
+        }
     }
 }
 
 /// What holds for updates of a node and of its status.
 pub(super) fn update(at: &At<'_>, old: &Value, errors: &mut Errors) {
     let (spec, status) = (at.child("spec"), at.child("status"));
-    let known = old.at(&["spec"]).map_or(&[][..], |spec| spec.items_at(&["podCIDRs"]));
-    for network in spec.items("podCIDRs").iter().filter(|network| !known.contains(network.value)) {
-        let text = network.value.as_str().unwrap_or_default();
-        if parse_cidr(text).is_none() {
-            errors.invalid(&network.path, text, CIDR);
-        }
-    }
     amounts(&status, errors);
     status::node_addresses(&status, errors);
     let before = old.get("spec").unwrap_or(&Value::Null);
@@ -108,10 +104,8 @@ fn networks(spec: &At<'_>, errors: &mut Errors) {
     let mut parsed = Vec::new();
     for network in &networks {
         let text = network.value.as_str().unwrap_or_default();
-        match parse_cidr(text) {
-            Some((ip, _)) => parsed.push(ip.is_ipv4()),
-            None => errors.invalid(&network.path, text, CIDR),
-        }
+        legacy_cidr(&network.path, text, nothing_known, errors);
+        parsed.extend(ips::Network::sloppy(text).map(ips::Network::is_ipv4));
     }
     let both = parsed.contains(&true) && parsed.contains(&false);
     if networks.len() > 1 && (!both || networks.len() > 2) {

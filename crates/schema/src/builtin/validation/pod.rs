@@ -1,13 +1,13 @@
 //! Pods and their templates, field by field in the order in which a server checks them.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 
 use pilothouse_value::field::Error;
 use pilothouse_value::{Value, names};
 
+use super::addresses::{legacy_ip, nothing_known};
 use super::{
-    At, Errors, IP, containers, environment, labels, pod_update, profiles, resources, scheduling, security,
+    At, Errors, containers, environment, labels, pod_update, profiles, resources, scheduling, security,
     volumes,
 };
 
@@ -186,9 +186,7 @@ fn names_and_times(spec: &At<'_>, errors: &mut Errors) {
         scheduling::toleration(&toleration, errors);
     }
     for alias in spec.items("hostAliases") {
-        if alias.text("ip").parse::<IpAddr>().is_err() {
-            errors.invalid(&alias.path.child("ip"), alias.text("ip"), IP);
-        }
+        legacy_ip(&alias.path.child("ip"), alias.text("ip"), nothing_known, errors);
         for host in alias.items("hostnames") {
             let text = host.value.as_str().unwrap_or_default();
             errors.complaints(&host.path, text, names::dns1123_subdomain(text));
@@ -267,9 +265,7 @@ fn dns_config(spec: &At<'_>, errors: &mut Errors) {
     }
     for server in servers {
         let text = server.value.as_str().unwrap_or_default();
-        if text.parse::<IpAddr>().is_err() {
-            errors.invalid(&server.path, text, IP);
-        }
+        legacy_ip(&server.path, text, nothing_known, errors);
     }
     let searches = config.items("searches");
     if searches.len() > 32 {

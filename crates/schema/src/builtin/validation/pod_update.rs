@@ -1,13 +1,14 @@
 //! What may become of a pod after it was made: by an update, through its subresources, and in its status.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 
 use pilothouse_value::field::{Error, Path};
 use pilothouse_value::{Value, names};
 
+use super::super::ips;
 use super::super::{go, prepare};
-use super::{At, Errors, IMMUTABLE, IP, pod, scheduling};
+use super::addresses::legacy_ip;
+use super::{At, Errors, IMMUTABLE, pod, scheduling};
 
 const UPDATABLE: &str = "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` \
                          (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if \
@@ -333,11 +334,9 @@ fn addresses(status: &At<'_>, old: &Value, list: &str, errors: &mut Errors) {
     let known = old.items_at(&["status", list]);
     let mut parsed = Vec::new();
     for one in &found {
-        match one.text("ip").parse::<IpAddr>() {
-            Ok(ip) => parsed.push(ip),
-            Err(_) if known.iter().any(|old| old.str_at(&["ip"]) == Some(one.text("ip"))) => {}
-            Err(_) => errors.invalid(&one.path, one.text("ip"), IP),
-        }
+        let was_there = |ip: &str| known.iter().any(|old| old.str_at(&["ip"]) == Some(ip));
+        legacy_ip(&one.path, one.text("ip"), was_there, errors);
+        parsed.extend(ips::sloppy_ip(one.text("ip")));
     }
     if found.len() <= 1 || parsed.len() != found.len() {
         return;

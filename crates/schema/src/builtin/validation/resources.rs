@@ -44,12 +44,13 @@ fn is_counted(name: &str) -> bool {
 
 /// The amount of one resource; what is counted is whole.
 pub(super) fn amount(path: &pilothouse_value::field::Path, name: &str, value: &Value, errors: &mut Errors) {
-    let Some(amount) = quantity(value) else { return };
+    let Some((text, amount)) = value.as_str().zip(quantity(value)) else { return };
+    // As it was read, which is the canonical form: what is very large has lost digits as an amount.
     if amount.nano() < 0 {
-        errors.invalid(path, amount.to_string(), super::NOT_NEGATIVE);
+        errors.invalid(path, text, super::NOT_NEGATIVE);
     }
-    if is_counted(name) && amount.nano() % 1_000_000_000 != 0 {
-        errors.invalid(path, amount.to_string(), "must be an integer");
+    if is_counted(name) && !Quantity::is_whole(text) {
+        errors.invalid(path, text, "must be an integer");
     }
 }
 

@@ -7,8 +7,9 @@ use pilothouse_value::field::{Error, Path};
 use pilothouse_value::{Value, names};
 
 use super::super::go;
-use super::addresses::{CIDR, app_protocol, not_special, parse_cidr};
-use super::{At, Errors, IMMUTABLE, IP, labels, port, port_number};
+use super::super::ips;
+use super::addresses::{app_protocol, legacy_cidr, legacy_ip, not_special, nothing_known};
+use super::{At, Errors, IMMUTABLE, labels, port, port_number};
 
 const LOAD_BALANCERS_ONLY: &str = "may only be used when `type` is 'LoadBalancer'";
 const ONCE: &str = "may not change once set";
@@ -50,9 +51,7 @@ pub(super) fn service(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     cluster_ips(&spec, kind, headless, before("clusterIPs"), errors);
     for ip in spec.items("externalIPs") {
         let text = ip.value.as_str().unwrap_or_default();
-        if text.parse::<IpAddr>().is_err() && !before("externalIPs").contains(ip.value) {
-            errors.invalid(&ip.path, text, IP);
-        } else {
+        if legacy_ip(&ip.path, text, |_| before("externalIPs").contains(ip.value), errors) {
             not_special(&ip.path, text, errors);
         }
     }
@@ -248,9 +247,8 @@ fn cluster_ips(spec: &At<'_>, kind: &str, headless: bool, before: &[Value], erro
                 wrong = true;
                 errors.invalid(&all.path, all.value.clone(), "'None' must be the first and only value");
             }
-        } else if text.parse::<IpAddr>().is_err() && !before.contains(address.value) {
+        } else if !legacy_ip(&address.path, text, |_| before.contains(address.value), errors) {
             wrong = true;
-            errors.invalid(&address.path, text, IP);
         }
     }
     if addresses.len() > 2 {
@@ -259,7 +257,7 @@ fn cluster_ips(spec: &At<'_>, kind: &str, headless: bool, before: &[Value], erro
     if wrong {
         return;
     }
-    let parsed: Vec<IpAddr> = addresses.iter().filter_map(|at| at.value.as_str()?.parse().ok()).collect();
+    let parsed: Vec<IpAddr> = addresses.iter().filter_map(|at| ips::sloppy_ip(at.value.as_str()?)).collect();
     let both = parsed.iter().any(IpAddr::is_ipv4) && parsed.iter().any(IpAddr::is_ipv6);
     if addresses.len() > 1 && !both {
         errors.invalid(&all.path, all.value.clone(), "may specify no more than one IP for each IP family");
@@ -290,8 +288,8 @@ fn source_ranges(at: &At<'_>, old: Option<&Value>, kind: &str, errors: &mut Erro
             errors.forbidden(&path, LOAD_BALANCERS_ONLY);
         }
         if old.and_then(annotation).as_ref() != Some(&text) && !text.trim().is_empty() {
-            for range in text.trim().split(',').map(str::trim).filter(|range| parse_cidr(range).is_none()) {
-                errors.invalid(&path, range, CIDR);
+            for range in text.trim().split(',').map(str::trim) {
+                legacy_cidr(&path, range, nothing_known, errors);
             }
         }
         return;
@@ -304,10 +302,8 @@ fn source_ranges(at: &At<'_>, old: Option<&Value>, kind: &str, errors: &mut Erro
     let before = old.map_or(&[][..], |old| old.items_at(&["spec", "loadBalancerSourceRanges"]));
     for (index, range) in ranges.iter().enumerate() {
         let text = range.value.as_str().unwrap_or_default().trim();
-        let known = before.iter().filter_map(Value::as_str).any(|old| old.trim() == text);
-        if parse_cidr(text).is_none() && !known {
-            errors.invalid(&path.index(index), text, CIDR);
-        }
+        let known = |text: &str| before.iter().filter_map(Value::as_str).any(|old| old.trim() == text);
+        legacy_cidr(&path.index(index), text, known, errors);
     }
 }
 

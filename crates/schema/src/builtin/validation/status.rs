@@ -1,12 +1,13 @@
 //! What the status of an object may say (upstream: the `Validate…StatusUpdate` of pkg/apis/*/validation).
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 
 use pilothouse_value::field::Error;
 use pilothouse_value::{Gvk, Timestamp, Value, names};
 
-use super::{At, Errors, IMMUTABLE, IP, certificates, jobs, nodes, resources, storage};
+use super::super::ips;
+use super::addresses::legacy_ip;
+use super::{At, Errors, IMMUTABLE, certificates, jobs, nodes, resources, storage};
 
 pub(super) fn validate(gvk: &Gvk, at: &At<'_>, old: &Value, errors: &mut Errors) {
     let status = at.child("status");
@@ -103,9 +104,9 @@ pub(super) fn validate(gvk: &Gvk, at: &At<'_>, old: &Value, errors: &mut Errors)
         }
         ("autoscaling", "HorizontalPodAutoscaler") => counts(&["currentReplicas", "desiredReplicas"], errors),
         ("", "Service") => {
-            load_balancer(at, errors);
+            load_balancer(at, old, errors);
         }
-        ("networking.k8s.io", "Ingress") => ingress(&status, errors),
+        ("networking.k8s.io", "Ingress") => ingress(&status, old, errors),
         ("", "Namespace") => namespace(at, old, errors),
         ("", "Node") => nodes::update(at, old, errors),
         ("", "ResourceQuota") => {
@@ -199,7 +200,7 @@ fn conditions(status: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn load_balancer(at: &At<'_>, errors: &mut Errors) {
+fn load_balancer(at: &At<'_>, old: &Value, errors: &mut Errors) {
     let balancer = at.child("status").child("loadBalancer");
     let ingress = balancer.items("ingress");
     let kind = at.child("spec").text("type").to_owned();
@@ -210,8 +211,8 @@ fn load_balancer(at: &At<'_>, errors: &mut Errors) {
     }
     for one in ingress {
         let (ip, host) = (one.text("ip"), one.text("hostname"));
-        if !ip.is_empty() && ip.parse::<IpAddr>().is_err() {
-            errors.invalid(&one.path.child("ip"), ip, IP);
+        if !ip.is_empty() {
+            legacy_ip(&one.path.child("ip"), ip, |ip| was_ingress(old, ip), errors);
         }
         match one.text("ipMode") {
             "" if one.find("ipMode").is_none() && ip.is_empty() => {}
@@ -233,16 +234,16 @@ fn hostname(one: &At<'_>, host: &str, errors: &mut Errors) {
     }
     let path = one.path.child("hostname");
     errors.complaints(&path, host, names::dns1123_subdomain(host));
-    if host.parse::<IpAddr>().is_ok() {
+    if ips::sloppy_ip(host).is_some() {
         errors.invalid(&path, host, "must be a DNS name, not an IP address");
     }
 }
 
-fn ingress(status: &At<'_>, errors: &mut Errors) {
+fn ingress(status: &At<'_>, old: &Value, errors: &mut Errors) {
     for one in status.child("loadBalancer").items("ingress") {
         let ip = one.text("ip");
-        if !ip.is_empty() && ip.parse::<IpAddr>().is_err() {
-            errors.invalid(&one.path.child("ip"), ip, IP);
+        if !ip.is_empty() {
+            legacy_ip(&one.path.child("ip"), ip, |ip| was_ingress(old, ip), errors);
         }
         hostname(&one, one.text("hostname"), errors);
     }
@@ -259,6 +260,11 @@ fn namespace(at: &At<'_>, old: &Value, errors: &mut Errors) {
     } else if phase != "Terminating" {
         errors.invalid(&path, phase, "may only be 'Terminating' if `deletionTimestamp` is not empty");
     }
+}
+
+/// Whether an address was in the status before.
+fn was_ingress(old: &Value, ip: &str) -> bool {
+    old.items_at(&["status", "loadBalancer", "ingress"]).iter().any(|one| one.str_at(&["ip"]) == Some(ip))
 }
 
 /// Where a node can be reached: each way once.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pilothouse_value::{Map, Value};
 
-use super::{claim_spec, fractional, overlaps};
+use super::{addresses, claim_spec, fractional, overlaps};
 
 /// Kinds of volumes that do nothing any more.
 pub(super) const GONE: [(&str, &str); 9] = [
@@ -77,6 +77,7 @@ pub(super) fn pod(path: &str, pod: &Value, old: Option<&Value>, out: &mut Vec<St
         out.push(format!("{place}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1"));
     }
     affinity(&place, spec, out);
+    addresses::pod(&place, spec, out);
 }
 
 fn volumes(place: &str, spec: &Value, out: &mut Vec<String>) {
