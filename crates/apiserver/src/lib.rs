@@ -51,6 +51,7 @@ mod pipeline;
 mod place;
 mod present;
 pub mod quota;
+mod ranges;
 pub mod rbac;
 mod references;
 mod registry;

@@ -37,6 +37,11 @@ pub(crate) fn serve(state: &State) -> Response<Body> {
     render::response(200, "text/plain; version=0.0.4; charset=utf-8", Body::full(text))
 }
 
+/// Sets the counts back to nothing. All that is served is looked at when it is asked for, so there are none.
+pub(crate) fn reset() -> Response<Body> {
+    render::response(200, "text/plain; charset=utf-8", Body::full("metrics reset\n"))
+}
+
 fn name(resource: &Resource) -> String {
     match resource.group.as_str() {
         "" => resource.plural.clone(),

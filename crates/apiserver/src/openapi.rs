@@ -19,6 +19,7 @@ use sha2::{Digest as _, Sha512};
 use crate::body::Body;
 use crate::compress;
 use crate::negotiate::{self, Clause};
+use crate::ranges::{self, Asked};
 use crate::registry::Table;
 use crate::render;
 use crate::request::Query;
@@ -124,39 +125,35 @@ pub(crate) fn is_openapi(path: &str) -> bool {
 /// Serves such a path.
 pub(crate) fn serve<B>(table: &Table, request: &Request<B>, query: &Query) -> Response<Body> {
     let path = request.uri().path();
+    let asked = Asked { method: request.method(), headers: request.headers() };
     match path.strip_prefix("/openapi/v3") {
-        None => serve_v2(table, request.method(), request.headers()),
-        Some("") => index(table, request.headers()),
-        Some(rest) => {
-            serve_v3(table, rest.trim_start_matches('/'), request.headers(), query, rest.ends_with('/'))
-        }
+        None => serve_v2(table, asked),
+        Some("") => index(table, asked),
+        Some(rest) => serve_v3(table, rest.trim_start_matches('/'), asked, query, rest.ends_with('/')),
     }
 }
 
-fn serve_v2(table: &Table, method: &Method, headers: &HeaderMap) -> Response<Body> {
-    let mut response = match negotiated(&clauses(headers), V2) {
+fn serve_v2(table: &Table, asked: Asked<'_>) -> Response<Body> {
+    let mut response = match negotiated(&clauses(asked.headers), V2) {
         None => bare(406),
         Some(form) => {
             let kept = swagger(table);
             let mut response = bare(200);
             describe(&mut response, &kept.hash, form, V2);
-            if is_known(headers, &kept.hash, kept.since) {
-                unchanged(&mut response);
-            } else {
-                modified(&mut response, kept.since);
-                let is_small = compress::wanted(headers) && *method != Method::HEAD;
-                *response.body_mut() = if is_small {
-                    let gzip = HeaderValue::from_static("gzip");
-                    response.headers_mut().insert(header::CONTENT_ENCODING, gzip);
-                    Body::full(compressed(&kept, form))
-                } else {
-                    Body::full(Bytes::from_owner(Held(kept, form)))
-                };
+            let large = || Bytes::from_owner(Held(kept.clone(), form));
+            let mut response = ranges::serve(response, asked, kept.since, large);
+            let is_whole = response.status() == http::StatusCode::OK;
+            if is_whole && compress::wanted(asked.headers) && *asked.method != Method::HEAD {
+                let gzip = HeaderValue::from_static("gzip");
+                response.headers_mut().insert(header::CONTENT_ENCODING, gzip);
+                *response.body_mut() = Body::full(compressed(&kept, form));
             }
             response
         }
     };
-    response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept-Encoding, Accept"));
+    for vary in ["Accept-Encoding", "Accept"] {
+        response.headers_mut().append(header::VARY, HeaderValue::from_static(vary));
+    }
     response
 }
 
@@ -174,31 +171,20 @@ fn compressed(kept: &Arc<Kept>, form: Form) -> Bytes {
 }
 
 /// Where each document is.
-fn index(table: &Table, headers: &HeaderMap) -> Response<Body> {
-    let custom = custom(table);
-    let mut entries: Vec<(&str, &str)> = openapi::builtin_hashes().collect();
-    entries.extend(custom.iter().map(|(path, kept)| (path.as_str(), kept.hash.as_str())));
-    let index = openapi::index(entries);
+fn index(table: &Table, asked: Asked<'_>) -> Response<Body> {
     let mut response = bare(200);
     // The aggregator names no type, and Go finds that it is text.
     let kind = HeaderValue::from_static("text/plain; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    modified(&mut response, SystemTime::now());
-    if if_none_match(headers).any(|tag| tag == "*") {
-        unchanged(&mut response);
-        return response;
-    }
-    *response.body_mut() = Body::full(index);
-    response
+    ranges::serve(response, asked, SystemTime::now(), || {
+        let custom = custom(table);
+        let mut entries: Vec<(&str, &str)> = openapi::builtin_hashes().collect();
+        entries.extend(custom.iter().map(|(path, kept)| (path.as_str(), kept.hash.as_str())));
+        openapi::index(entries).into()
+    })
 }
 
-fn serve_v3(
-    table: &Table,
-    path: &str,
-    headers: &HeaderMap,
-    query: &Query,
-    is_folder: bool,
-) -> Response<Body> {
+fn serve_v3(table: &Table, path: &str, asked: Asked<'_>, query: &Query, is_folder: bool) -> Response<Body> {
     let built_in = openapi::builtin_hashes().find(|(own, _)| *own == path);
     let kept = if built_in.is_none() && !is_folder { custom(table).remove(path) } else { None };
     let hash = match (built_in, &kept) {
@@ -206,7 +192,7 @@ fn serve_v3(
         (_, Some(kept)) => kept.hash.as_str(),
         _ => return bare(404),
     };
-    let clauses = clauses(headers);
+    let clauses = clauses(asked.headers);
     let form = negotiated(&clauses, V3);
     if clauses.is_empty() {
         // Upstream answers a header that it cannot read with nothing at all.
@@ -216,8 +202,8 @@ fn serve_v3(
     response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
     let Some(form) = form else { return response };
     describe(&mut response, hash, form, V3);
-    let asked = query.filled("hash");
-    if asked.is_some_and(|asked| asked != hash) {
+    let pinned = query.filled("hash");
+    if pinned.is_some_and(|pinned| pinned != hash) {
         *response.status_mut() = http::StatusCode::MOVED_PERMANENTLY;
         if let Ok(location) = HeaderValue::from_str(&format!("/openapi/v3/{path}?hash={hash}")) {
             response.headers_mut().insert(header::LOCATION, location);
@@ -225,7 +211,7 @@ fn serve_v3(
         return response;
     }
     let since = kept.as_ref().map_or_else(started, |kept| kept.since);
-    if asked.is_some() {
+    if pinned.is_some() {
         let headers = response.headers_mut();
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
         let expires = httpdate::fmt_http_date(SystemTime::now() + YEAR).replace("GMT", "UTC");
@@ -233,22 +219,16 @@ fn serve_v3(
             headers.insert(header::EXPIRES, expires);
         }
     }
-    if is_known(headers, hash, since) {
-        unchanged(&mut response);
-    } else {
-        modified(&mut response, since);
-        *response.body_mut() = match kept {
-            Some(kept) => {
-                kept.document.get_or_init(|| custom_document(table, path));
-                Body::full(Bytes::from_owner(Held(kept, form)))
-            }
-            None => {
-                let document = openapi::builtin_document(path).map(|(document, _)| document);
-                Body::full(Bytes::from_static(document.map_or(&[], |document| bytes_of(document, form))))
-            }
-        };
-    }
-    response
+    ranges::serve(response, asked, since, || match kept {
+        Some(kept) => {
+            kept.document.get_or_init(|| custom_document(table, path));
+            Bytes::from_owner(Held(kept, form))
+        }
+        None => {
+            let document = openapi::builtin_document(path).map(|(document, _)| document);
+            Bytes::from_static(document.map_or(&[], |document| bytes_of(document, form)))
+        }
+    })
 }
 
 /// When the built-in documents came to be: when one of them was first asked for.
@@ -264,12 +244,6 @@ fn bare(code: u16) -> Response<Body> {
     response
 }
 
-fn modified(response: &mut Response<Body>, since: SystemTime) {
-    if let Ok(since) = HeaderValue::from_str(&httpdate::fmt_http_date(since)) {
-        response.headers_mut().insert(header::LAST_MODIFIED, since);
-    }
-}
-
 /// Writes the type of a document, and by which hash it is known.
 fn describe(response: &mut Response<Body>, hash: &str, form: Form, version: Version) {
     let kind = if form == Form::Json { JSON } else { version.protobuf };
@@ -278,29 +252,6 @@ fn describe(response: &mut Response<Body>, hash: &str, form: Form, version: Vers
     if let Ok(tag) = HeaderValue::from_str(&format!("\"{hash}\"")) {
         headers.insert(header::ETAG, tag);
     }
-}
-
-/// Makes an answer say that the client has the document already.
-fn unchanged(response: &mut Response<Body>) {
-    *response.status_mut() = http::StatusCode::NOT_MODIFIED;
-    response.headers_mut().remove(header::CONTENT_TYPE);
-}
-
-/// Whether the client has a document of this hash, or one that is not older.
-fn is_known(asked: &HeaderMap, hash: &str, since: SystemTime) -> bool {
-    if asked.contains_key(header::IF_NONE_MATCH) {
-        let is_this = |tag: &str| tag.trim_matches('"') == hash;
-        return if_none_match(asked).any(|one| one == "*" || is_this(one.strip_prefix("W/").unwrap_or(one)));
-    }
-    let text = asked.get(header::IF_MODIFIED_SINCE).and_then(|value| value.to_str().ok());
-    let known = text.and_then(|date| httpdate::parse_http_date(date).ok());
-    // Headers tell whole seconds.
-    known.is_some_and(|known| since < known + Duration::from_secs(1))
-}
-
-fn if_none_match(headers: &HeaderMap) -> impl Iterator<Item = &str> {
-    let values = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).map(str::trim)
 }
 
 fn clauses(headers: &HeaderMap) -> Vec<Clause<'_>> {

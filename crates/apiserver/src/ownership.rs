@@ -6,7 +6,7 @@
 use std::sync::{Arc, LazyLock};
 
 use parking_lot::Mutex;
-use pilothouse_merge::fieldset::{FieldSet, Filter, PathElement, Pattern};
+use pilothouse_merge::fieldset::{FieldSet, Filter};
 use pilothouse_merge::managed::{self, Kind, Manager, Reset, Versions};
 use pilothouse_schema::{Schema, builtin};
 use pilothouse_value::{Gvk, Status, Value, object};
@@ -30,16 +30,6 @@ static LABELS_AND_SPEC: LazyLock<Filter> = LazyLock::new(|| exclude(&[&["metadat
 static POD_STATUS: LazyLock<Filter> = LazyLock::new(|| {
     exclude(&[&["spec"], &["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]])
 });
-static EPHEMERAL_CONTAINERS: LazyLock<Filter> =
-    LazyLock::new(|| include(&[&[Some("spec"), Some("ephemeralContainers")]]));
-static RESIZE: LazyLock<Filter> = LazyLock::new(|| {
-    include(&[
-        &[Some("spec"), Some("containers"), None, Some("resources")],
-        &[Some("spec"), Some("containers"), None, Some("resizePolicy")],
-        &[Some("spec"), Some("initContainers"), None, Some("resources")],
-        &[Some("spec"), Some("initContainers"), None, Some("resizePolicy")],
-    ])
-});
 static REQUEST: LazyLock<Filter> = LazyLock::new(|| exclude(&[&["spec"], &["status"]]));
 static REQUEST_STATUS: LazyLock<Filter> = LazyLock::new(|| exclude(&[&["spec"], &["status", "conditions"]]));
 static REQUEST_APPROVAL: LazyLock<Filter> =
@@ -47,13 +37,6 @@ static REQUEST_APPROVAL: LazyLock<Filter> =
 
 fn exclude(paths: &[&[&str]]) -> Filter {
     Filter::Exclude(FieldSet::of_fields(paths))
-}
-
-fn include(paths: &[&[Option<&str>]]) -> Filter {
-    let pattern = |path: &&[Option<&str>]| -> Pattern {
-        path.iter().map(|name| name.map(PathElement::field)).collect()
-    };
-    Filter::Include(paths.iter().map(pattern).collect())
 }
 
 /// The fields that the strategy of a resource resets (`GetResetFields`), in writes of the object or of a subresource.
@@ -76,8 +59,7 @@ fn reset<'a>(resource: &'a Resource, subresource: Option<&str>) -> Option<Reset<
         (_, _, None) if resource.rules.status => everywhere(&STATUS),
         ("", "namespaces", Some("finalize")) => everywhere(&STATUS),
         ("", "pods", Some("status")) => everywhere(&POD_STATUS),
-        ("", "pods", Some("ephemeralcontainers")) => everywhere(&EPHEMERAL_CONTAINERS),
-        ("", "pods", Some("resize")) => everywhere(&RESIZE),
+        // Pods have such strategies for `ephemeralcontainers` and `resize` too, which upstream's storage does not ask.
         ("apps", "deployments", Some("status")) => everywhere(&LABELS_AND_SPEC),
         ("" | "apps" | "autoscaling" | "batch" | "policy", _, Some("status"))
         | ("networking.k8s.io", "ingresses", Some("status")) => everywhere(&SPEC),

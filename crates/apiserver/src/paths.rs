@@ -13,7 +13,7 @@ use crate::metrics;
 use crate::negotiate::{self, Format};
 use crate::openapi;
 use crate::render;
-use crate::request::Query;
+use crate::request::{self, Query};
 use crate::state::State;
 
 /// Serves such a path.
@@ -33,6 +33,7 @@ pub(crate) fn serve<B>(
     let pretty = negotiate::wants_pretty(query.get("pretty"), header(header::USER_AGENT));
     let format = if pretty { Format::PrettyJson } else { Format::Json };
     let accept = header(header::ACCEPT);
+    let path = &*request::decode(path);
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     if *request.method() != Method::GET && takes_get_alone(state, &parts) {
         let message = "the server does not allow this method on the requested resource";
@@ -44,6 +45,7 @@ pub(crate) fn serve<B>(
             let check = path.strip_prefix('/').and_then(|path| path.strip_prefix(page)?.strip_prefix('/'));
             Ok(health::serve(page, check, query))
         }
+        ["metrics"] if *request.method() == Method::DELETE => Ok(metrics::reset()),
         ["metrics"] => Ok(metrics::serve(state)),
         ["version"] => {
             negotiate::route(accept.unwrap_or_default(), &["application/json"], &[])?;

@@ -258,6 +258,16 @@ where
     if resource.is_built_in() && info.verb == "watch" && request.method() != http::Method::GET {
         return Err(place::wrong_method());
     }
+    if resource.is_built_in() && lists_alone(&resource) && query.flag("watch") && info.verb == "watch" {
+        // The path leads to the list, which finds out that there is nothing to watch.
+        let status = Status::method_not_allowed(&resource.group, &resource.plural, "watch");
+        let mut response =
+            render::failure(&status, negotiate::of_failure(text(request.headers(), header::ACCEPT), false));
+        let deprecation = pilothouse_schema::builtin::deprecation(&resource.gvk());
+        let warnings: Vec<String> = deprecation.into_iter().map(str::to_owned).collect();
+        warning::write(response.headers_mut(), &warnings);
+        return Ok(response);
+    }
     let target = place::target(&resource, path, &info.verb)?;
     if resource.custom.as_ref().is_some_and(|custom| !custom.sound) {
         return Err(Status::internal("error resolving resource"));
@@ -342,6 +352,11 @@ where
         answer.unwrap_or_else(|status| render::failure(&status, negotiate::of_failure(accept, pretty)));
     warning::write(response.headers_mut(), &context.take_warnings());
     Ok(response)
+}
+
+/// Whether a resource is listed, and cannot be watched.
+fn lists_alone(resource: &Resource) -> bool {
+    resource.has_verb("list") && !resource.has_verb("watch")
 }
 
 /// Metadata of one object and of a list are two kinds, and each is for its own verbs.

@@ -7,7 +7,7 @@ use futures::{Stream, StreamExt as _};
 use http::{HeaderValue, Response, StatusCode, header};
 use pilothouse_schema::table::{self, Include, Printer};
 use pilothouse_schema::{builtin, proto};
-use pilothouse_value::{Status, Timestamp, Value, go_json, object};
+use pilothouse_value::{Gvk, Status, Timestamp, Value, go_json, object};
 
 use crate::body::Body;
 use crate::document::Document;
@@ -365,6 +365,9 @@ fn partial(value: &Value, api_version: &str) -> Value {
     partial.set(&["kind"], "PartialObjectMetadata");
     partial.set(&["apiVersion"], api_version);
     partial.set(&["metadata"], value.get("metadata").cloned().unwrap_or_else(Value::object));
+    if object::kind(value) == "DaemonSet" && object::api_version(value) == "apps/v1" {
+        builtin::hide_template_generation(&Gvk::new("apps", "v1", "DaemonSet"), &mut partial);
+    }
     partial
 }
 

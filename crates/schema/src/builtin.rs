@@ -30,7 +30,10 @@ pub(crate) use decode::{is_omitted, zero};
 pub use defaults::default;
 pub use descriptions::describe;
 pub(crate) use descriptions::unescape;
-pub use prepare::{has_generation, prepare_create, prepare_update, sync_app_armor};
+pub use prepare::{
+    has_generation, hide_template_generation, prepare_create, prepare_update, say_template_generation,
+    sync_app_armor,
+};
 pub use resources::{Resource, Subresource, Verbs, resource, resources};
 
 pub use selectable::{FieldLabelError, check_field_label, field_value};

@@ -161,12 +161,19 @@ impl Call<'_> {
             _ => negotiate::Encoding::Json,
         };
         let incoming = read_patch(encoding, &bytes).map_err(|status| match kind {
-            // What these libraries say, whatever is wrong.
             PatchKind::Apply => status,
+            // What is well-formed is read only once there is an object to patch.
+            _ if status.message.starts_with("json: ") && !self.has_object() => self.target.not_found(),
+            // What these libraries say, whatever is wrong.
             _ => Status::bad_request("invalid JSON patch"),
         })?;
         let changed = patch::patch(self.context, self.target, kind, incoming, &options).await?;
         Ok(self.object(if changed.created { 201 } else { 200 }, &changed.document))
+    }
+
+    fn has_object(&self) -> bool {
+        let Target { resource, namespace, name, .. } = self.target;
+        self.context.state.store.get(&resource.key, namespace, name).is_some()
     }
 
     async fn delete<B>(&self, request: Request<B>) -> Result<Response<Body>, Status>

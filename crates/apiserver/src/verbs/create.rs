@@ -1,5 +1,6 @@
 //! Create: system metadata, names, admission, validation, and one write.
 
+use pilothouse_schema::builtin;
 use pilothouse_value::{Status, Value, object};
 
 use crate::admission::{self, Attributes};
@@ -57,6 +58,9 @@ pub(crate) async fn create_object(
     set_namespace(target, &mut value)?;
     metadata::dedup_owners(context, &mut value, false);
     if tracking == Tracking::Update {
+        if resource.is_built_in() {
+            builtin::say_template_generation(&resource.gvk(), &mut value);
+        }
         ownership::track(context, target, options, None, &mut value).await;
     }
     kinds::forget_empty_lists(resource, &mut value);

@@ -2,7 +2,7 @@
 
 use ::base64::Engine as _;
 use ::base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use pilothouse_store::Snapshot;
+use pilothouse_store::{Entry, Snapshot};
 use pilothouse_value::base64::{self, Alphabet};
 use pilothouse_value::{Status, Value, parse};
 
@@ -58,7 +58,11 @@ pub(crate) async fn list(context: &Context, target: &Target, options: &ListOptio
         }
         return Ok(Page { items, version, next: None, remaining: None });
     }
-    let mut entries = snapshot.list(&resource.key, namespace, after);
+    let first = after.filter(|_| start.includes).and_then(|(namespace, name)| {
+        let object = snapshot.get(&resource.key, namespace, name)?;
+        Some(Entry { namespace: namespace.into(), name: name.into(), object })
+    });
+    let mut entries = first.into_iter().chain(snapshot.list(&resource.key, namespace, after));
     let everything = selection.is_everything();
     let at_once = if everything && limit > 0 { limit } else { AT_ONCE };
     let mut last: Option<(String, String)> = None;
@@ -116,6 +120,8 @@ struct Start {
     snapshot: Snapshot,
     version: u64,
     after: Option<(String, String)>,
+    /// Whether the object `after` is one of them itself, as for a start key without the mark at its end.
+    includes: bool,
 }
 
 impl Start {
@@ -127,7 +133,7 @@ impl Start {
     ) -> Result<Start, Status> {
         let state = &context.state;
         if let Some(text) = &options.continue_token {
-            let (version, key) = read_token(text)?;
+            let (version, key, includes) = read_token(text)?;
             if options.resource_version.as_deref().is_some_and(|version| version != "0") {
                 return Err(Status::bad_request(
                     "specifying resource version is not allowed when using continue",
@@ -147,7 +153,7 @@ impl Start {
                 Err(_) => state.store.snapshot(),
             };
             let version = u64::try_from(version).unwrap_or_else(|_| snapshot.revision());
-            return Ok(Start { snapshot, version, after: Some(after) });
+            return Ok(Start { snapshot, version, after: Some(after), includes });
         }
         let wanted = read::parse(options.resource_version.as_deref())?;
         let exact = options.resource_version_match.as_deref() == Some("Exact")
@@ -155,7 +161,7 @@ impl Start {
         let snapshot = match wanted {
             Some(version) if exact => {
                 let snapshot = read::exactly(state, version).await?;
-                return Ok(Start { snapshot, version, after: None });
+                return Ok(Start { snapshot, version, after: None, includes: false });
             }
             Some(version) => {
                 read::reach(state, version).await?;
@@ -163,7 +169,7 @@ impl Start {
             }
             None => state.store.snapshot(),
         };
-        Ok(Start { version: snapshot.revision(), snapshot, after: None })
+        Ok(Start { version: snapshot.revision(), snapshot, after: None, includes: false })
     }
 }
 
@@ -173,7 +179,8 @@ fn token(version: i64, key: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("{{\"v\":\"meta.k8s.io/v1\",\"rv\":{version},\"start\":{start}}}"))
 }
 
-fn read_token(text: &str) -> Result<(i64, String), Status> {
+/// The version and the key of a token, and whether the list starts with that key and not behind it.
+fn read_token(text: &str) -> Result<(i64, String, bool), Status> {
     let invalid =
         |why: &str| Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
     let bytes =
@@ -212,7 +219,8 @@ fn read_token(text: &str) -> Result<(i64, String), Status> {
     if parts.any(|part| matches!(part, "" | "." | "..")) {
         return Err(invalid(start));
     }
-    Ok((version, start.trim_end_matches('\u{0}').trim_start_matches('/').to_owned()))
+    let key = start.trim_end_matches('\u{0}');
+    Ok((version, key.trim_start_matches('/').to_owned(), key == start))
 }
 
 /// 410 with a token that goes on with what is there now.
@@ -234,7 +242,7 @@ mod tests {
     #[test]
     fn tokens_are_read_back() {
         let text = token(42, "default/web");
-        assert_eq!(read_token(&text).unwrap(), (42, "default/web".to_owned()));
+        assert_eq!(read_token(&text).unwrap(), (42, "default/web".to_owned(), false));
         assert_eq!(read_token("%%%").unwrap_err().code, 400);
     }
 }

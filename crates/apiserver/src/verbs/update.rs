@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use pilothouse_merge::managed;
+use pilothouse_schema::builtin;
 use pilothouse_store::Object;
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::{Status, Value, object};
@@ -180,6 +181,9 @@ async fn try_change(
     let resource = &target.resource;
     if !resource.namespaced {
         new.take(&["metadata", "namespace"]);
+    }
+    if resource.is_built_in() && target.subresource.is_none() {
+        builtin::say_template_generation(&resource.gvk(), &mut new);
     }
     if tracking == Tracking::Update {
         ownership::track(context, target, options, Some(current), &mut new).await;

@@ -313,6 +313,28 @@ fn put(object: &mut Value, path: &[&str], part: Option<Value>) {
 /// How often the template of a daemon set has changed, which stood in its spec before apps/v1.
 pub(super) const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
+/// Lets an object of such a kind say a generation of its template, which upstream is a number: 0 unless something is said.
+pub fn say_template_generation(gvk: &Gvk, object: &mut Value) {
+    if has_template_generation(gvk) && object::annotation(object, TEMPLATE_GENERATION).is_none() {
+        object.set(&["metadata", "annotations", TEMPLATE_GENERATION], "0");
+    }
+}
+
+/// Takes the generation of the template out of metadata that is shown alone: upstream it is then no annotation yet.
+pub fn hide_template_generation(gvk: &Gvk, object: &mut Value) {
+    if !has_template_generation(gvk) {
+        return;
+    }
+    object.take(&["metadata", "annotations", TEMPLATE_GENERATION]);
+    if object.at(&["metadata", "annotations"]).and_then(Value::as_object).is_some_and(Map::is_empty) {
+        object.take(&["metadata", "annotations"]);
+    }
+}
+
+fn has_template_generation(gvk: &Gvk) -> bool {
+    gvk.group == "apps" && gvk.kind == "DaemonSet"
+}
+
 fn count_template_generation(old: &Value, object: &mut Value) {
     let template = |object: &Value| object.at(&["spec", "template"]).cloned();
     let generation =

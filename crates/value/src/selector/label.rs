@@ -213,6 +213,9 @@ enum Token {
     Word,
 }
 
+/// What upstream's lexer reads at the end of a text, and so takes for it: it ends a token, and is gone with it.
+const NOTHING: char = '\0';
+
 /// Tokens and their texts, looked at one ahead.
 struct Parser<'a> {
     rest: &'a str,
@@ -244,14 +247,15 @@ impl<'a> Parser<'a> {
         let special = SPECIAL.iter().find(|(text, _)| self.rest.starts_with(text));
         let (token, length) = match special {
             Some((text, token)) => (*token, text.len()),
-            None if self.rest.is_empty() => (Token::End, 0),
+            None if self.rest.is_empty() || self.rest.starts_with(NOTHING) => (Token::End, 0),
             None => {
-                let end = self.rest.find(|c: char| blank(c) || "=!(),<>".contains(c));
+                let end = self.rest.find(|c: char| blank(c) || c == NOTHING || "=!(),<>".contains(c));
                 (Token::Word, end.unwrap_or(self.rest.len()))
             }
         };
         (self.text, self.rest) = self.rest.split_at(length);
         self.token = token;
+        self.rest = self.rest.strip_prefix(NOTHING).unwrap_or(self.rest);
     }
 
     /// The current token, which is left behind.

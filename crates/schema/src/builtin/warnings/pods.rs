@@ -28,6 +28,13 @@ const LABELS: [(&str, &str); 5] = [
     ("beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"),
 ];
 
+/// Annotations that do nothing any more, and the fields that stand for them.
+const IDLE: [(&str, &str, &str); 3] = [
+    ("scheduler.alpha.kubernetes.io/critical-pod", "v1.16+", "priorityClassName"),
+    ("security.alpha.kubernetes.io/sysctls", "v1.11+", "sysctls"),
+    ("security.alpha.kubernetes.io/unsafe-sysctls", "v1.11+", "sysctls"),
+];
+
 const SECCOMP: &str = "seccomp.security.alpha.kubernetes.io/pod";
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
@@ -62,6 +69,12 @@ pub(super) fn pod(path: &str, pod: &Value, old: Option<&Value>, out: &mut Vec<St
             out.push(format!("{place}.labelSelector: a null labelSelector results in matching no pod"));
         }
     }
+    for (key, since, field) in IDLE {
+        if pod.at(&["metadata", "annotations", key]).is_some() {
+            let place = at("metadata.annotations");
+            out.push(format!("{place}[{key}]: non-functional in {since}; use the \"{field}\" field instead"));
+        }
+    }
     volumes(&place, spec, out);
     aliases_and_secrets(&place, spec, out);
     for resource in ["memory", "ephemeral-storage"] {
@@ -73,6 +86,7 @@ pub(super) fn pod(path: &str, pod: &Value, old: Option<&Value>, out: &mut Vec<St
             self::container(&format!("{place}.{list}[{index}]"), container, out);
         }
     }
+    ports(&place, spec, out);
     if spec.i64_at(&["terminationGracePeriodSeconds"]).is_some_and(|seconds| seconds < 0) {
         out.push(format!("{place}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1"));
     }
@@ -149,37 +163,61 @@ fn container(place: &str, container: &Value, out: &mut Vec<String>) {
             out.push(format!("{place}.env[{index}]: hides previous definition of \"{name}\", which may be dropped when using apply"));
         }
     }
-    ports(place, container, out);
 }
 
-fn ports(place: &str, container: &Value, out: &mut Vec<String>) {
-    let mut seen: BTreeMap<(i64, &str), usize> = BTreeMap::new();
-    for (index, port) in container.items_at(&["ports"]).iter().enumerate() {
-        let number = |field: &str| port.i64_at(&[field]).unwrap_or_default();
-        let text = |field: &str| port.str_at(&[field]).unwrap_or_default();
-        let (own, host, ip, protocol) =
-            (number("containerPort"), number("hostPort"), text("hostIP"), text("protocol"));
-        if !ip.is_empty() && host == 0 {
-            out.push(format!(
-                "{place}.ports[{index}]: hostIP set without hostPort: {{Name:{} HostPort:{host} ContainerPort:{own} Protocol:{protocol} HostIP:{ip}}}",
-                text("name")
-            ));
-        }
-        let Some(first) = seen.get(&(own, protocol)).copied() else {
-            seen.insert((own, protocol), index);
-            continue;
-        };
-        let other = container.items_at(&["ports"]).get(first);
-        let same = other.is_some_and(|other| {
-            other.i64_at(&["hostPort"]).unwrap_or_default() == host
-                && other.str_at(&["hostIP"]).unwrap_or_default() == ip
+/// Where a port stands, on the host.
+struct Placed<'a> {
+    place: String,
+    host: i64,
+    ip: &'a str,
+}
+
+/// Ports of all containers, which share one network; then their names, which services look for.
+fn ports(place: &str, spec: &Value, out: &mut Vec<String>) {
+    let mut seen: BTreeMap<(i64, &str), Vec<Placed<'_>>> = BTreeMap::new();
+    let mut names: BTreeMap<&str, String> = BTreeMap::new();
+    let mut shared_names = Vec::new();
+    for list in ["initContainers", "containers", "ephemeralContainers"] {
+        let containers = spec.items_at(&[list]).iter().enumerate();
+        let all = containers.flat_map(|(index, container)| {
+            container.items_at(&["ports"]).iter().enumerate().map(move |(at, port)| (index, at, port))
         });
-        if same {
-            out.push(format!(
-                "{place}.ports[{index}]: duplicate port definition with {place}.ports[{first}]"
-            ));
+        for (index, at, port) in all {
+            let place = format!("{place}.{list}[{index}].ports[{at}]");
+            let number = |field: &str| port.i64_at(&[field]).unwrap_or_default();
+            let text = |field: &'static str| port.str_at(&[field]).unwrap_or_default();
+            let (own, host, ip) = (number("containerPort"), number("hostPort"), text("hostIP"));
+            let (name, protocol) = (text("name"), text("protocol"));
+            if !ip.is_empty() && host == 0 {
+                out.push(format!(
+                    "{place}: hostIP set without hostPort: {{Name:{name} HostPort:{host} ContainerPort:{own} Protocol:{protocol} HostIP:{ip}}}"
+                ));
+            }
+            let others = seen.entry((own, protocol)).or_default();
+            for other in others.iter() {
+                let how = match () {
+                    () if host == other.host && ip == other.ip => "duplicate",
+                    () if host == 0 || other.host == 0 => "overlapping",
+                    () if host == other.host && ip.is_empty() != other.ip.is_empty() => {
+                        "dangerously ambiguous"
+                    }
+                    () => continue,
+                };
+                out.push(format!("{place}: {how} port definition with {}", other.place));
+            }
+            match names.get(name) {
+                _ if name.is_empty() => {}
+                Some(other) => shared_names.push(format!(
+                    "{place}: duplicate port name \"{name}\" with {other}, services and probes that select ports by name will use {other}"
+                )),
+                None => {
+                    names.insert(name, place.clone());
+                }
+            }
+            others.push(Placed { place, host, ip });
         }
     }
+    out.append(&mut shared_names);
 }
 
 fn affinity(place: &str, spec: &Value, out: &mut Vec<String>) {
