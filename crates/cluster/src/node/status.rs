@@ -267,10 +267,19 @@ fn conditions(pod: &Value, phase: &str, init: &[Snapshot], main: &[Snapshot], no
             add(kind, true, "", String::new());
         }
     }
-    // What others have written stays, for instance PodScheduled.
+    // What others have written stays; of the scheduler's word the node tells for which generation it holds.
     let ours = ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady"];
-    let others = pod.items_at(&["status", "conditions"]).iter();
-    list.extend(others.filter(|other| !ours.contains(&other.str_at(&["type"]).unwrap_or_default())).cloned());
+    for other in pod.items_at(&["status", "conditions"]) {
+        let kind = other.str_at(&["type"]).unwrap_or_default();
+        if ours.contains(&kind) {
+            continue;
+        }
+        let mut other = other.clone();
+        if let (Some(generation), "PodScheduled") = (pod.i64_at(&["metadata", "generation"]), kind) {
+            other.set(&["observedGeneration"], generation);
+        }
+        list.push(other);
+    }
     list.into()
 }
 
@@ -366,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_condition_keeps_its_time_until_it_changes() {
-        let old = json!({"status": {"conditions": [
+        let old = json!({"metadata": {"generation": 2}, "status": {"conditions": [
             {"type": "Ready", "status": "False", "lastTransitionTime": "2020-01-01T00:00:00Z"},
             {"type": "PodScheduled", "status": "True"},
         ]}});
@@ -380,6 +389,8 @@ mod tests {
         assert_eq!(same.str_at(&["message"]), Some("containers with unready status: [c]"));
         let ready = of(at(running()));
         assert_eq!(find(&ready, "Ready").str_at(&["lastTransitionTime"]), Some(now.to_string().as_str()));
-        assert_eq!(find(&ready, "PodScheduled").str_at(&["status"]), Some("True"));
+        let scheduled = find(&ready, "PodScheduled");
+        assert_eq!(scheduled.str_at(&["status"]), Some("True"));
+        assert_eq!(scheduled.i64_at(&["observedGeneration"]), Some(2));
     }
 }
