@@ -328,12 +328,13 @@ fn to_first(second: &Value) -> Value {
         first.set(&["metadata", "annotations", &format!("{PREFIX}{key}")], text);
     };
     if !others.is_empty() {
-        let metrics = Value::Array(others.into_iter().map(metric_to_first).collect());
+        let metrics =
+            Value::Array(others.into_iter().map(|metric| metric_to_first(metric, "target")).collect());
         carry("metrics", go::show_form("[]@v1.MetricSpec", &metrics));
     }
     let statuses = second.items_at(&["status", "currentMetrics"]);
     if !statuses.is_empty() {
-        let shown = Value::Array(statuses.iter().map(status_to_first).collect());
+        let shown = Value::Array(statuses.iter().map(|metric| metric_to_first(metric, "current")).collect());
         carry("current-metrics", go::show_form("[]@v1.MetricStatus", &shown));
     }
     if let Some(behavior) = second.at(&["spec", "behavior"]).filter(|behavior| !behavior.is_null()) {
@@ -358,22 +359,27 @@ fn to_first(second: &Value) -> Value {
     first
 }
 
-fn metric_to_first(metric: &Value) -> Value {
-    let target = |source: &Value, key: &str| source.at(&["target", key]).filter(|v| !v.is_null()).cloned();
+/// A metric of the second version in the first. `of` is which of its values are told, `target` or `current`; of the latter
+/// the first version leaves fewer out.
+fn metric_to_first(metric: &Value, of: &str) -> Value {
+    let told = |source: &Value, key: &str| source.at(&[of, key]).filter(|v| !v.is_null()).cloned();
     let zero = |value: Option<Value>| value.or_else(|| Some("0".into()));
+    let zero_if_current = |value: Option<Value>| if of == "current" { zero(value) } else { value };
+    let (value, average) = (format!("{of}Value"), format!("{of}AverageValue"));
+    let utilization = format!("{of}AverageUtilization");
     let object = metric.get("object").map(|source| {
         fields([
             ("target", Some(reference(source.get("describedObject")))),
             ("metricName", source.at(&["metric", "name"]).cloned()),
-            ("targetValue", zero(target(source, "value"))),
+            (&value, zero(told(source, "value"))),
             ("selector", source.at(&["metric", "selector"]).cloned()),
-            ("averageValue", target(source, "averageValue")),
+            ("averageValue", told(source, "averageValue")),
         ])
     });
     let pods = metric.get("pods").map(|source| {
         fields([
             ("metricName", source.at(&["metric", "name"]).cloned()),
-            ("targetAverageValue", zero(target(source, "averageValue"))),
+            (&average, zero(told(source, "averageValue"))),
             ("selector", source.at(&["metric", "selector"]).cloned()),
         ])
     });
@@ -381,61 +387,16 @@ fn metric_to_first(metric: &Value) -> Value {
         fields([
             ("name", text(source, "name")),
             ("container", get(source, "container")),
-            ("targetAverageUtilization", target(source, "averageUtilization")),
-            ("targetAverageValue", target(source, "averageValue")),
+            (&utilization, told(source, "averageUtilization")),
+            (&average, zero_if_current(told(source, "averageValue"))),
         ])
     };
     let external = metric.get("external").map(|source| {
         fields([
             ("metricName", source.at(&["metric", "name"]).cloned()),
             ("metricSelector", source.at(&["metric", "selector"]).cloned()),
-            ("targetValue", target(source, "value")),
-            ("targetAverageValue", target(source, "averageValue")),
-        ])
-    });
-    fields([
-        ("type", text(metric, "type")),
-        ("object", object),
-        ("pods", pods),
-        ("resource", metric.get("resource").map(usage)),
-        ("containerResource", metric.get("containerResource").map(usage)),
-        ("external", external),
-    ])
-}
-
-fn status_to_first(metric: &Value) -> Value {
-    let current = |source: &Value, key: &str| source.at(&["current", key]).filter(|v| !v.is_null()).cloned();
-    let zero = |value: Option<Value>| value.or_else(|| Some("0".into()));
-    let object = metric.get("object").map(|source| {
-        fields([
-            ("target", Some(reference(source.get("describedObject")))),
-            ("metricName", source.at(&["metric", "name"]).cloned()),
-            ("currentValue", zero(current(source, "value"))),
-            ("selector", source.at(&["metric", "selector"]).cloned()),
-            ("averageValue", current(source, "averageValue")),
-        ])
-    });
-    let pods = metric.get("pods").map(|source| {
-        fields([
-            ("metricName", source.at(&["metric", "name"]).cloned()),
-            ("currentAverageValue", zero(current(source, "averageValue"))),
-            ("selector", source.at(&["metric", "selector"]).cloned()),
-        ])
-    });
-    let usage = |source: &Value| {
-        fields([
-            ("name", text(source, "name")),
-            ("container", get(source, "container")),
-            ("currentAverageUtilization", current(source, "averageUtilization")),
-            ("currentAverageValue", zero(current(source, "averageValue"))),
-        ])
-    };
-    let external = metric.get("external").map(|source| {
-        fields([
-            ("metricName", source.at(&["metric", "name"]).cloned()),
-            ("metricSelector", source.at(&["metric", "selector"]).cloned()),
-            ("currentValue", zero(current(source, "value"))),
-            ("currentAverageValue", current(source, "averageValue")),
+            (&value, zero_if_current(told(source, "value"))),
+            (&average, told(source, "averageValue")),
         ])
     });
     fields([
