@@ -176,12 +176,26 @@ fn index(table: &Table, asked: Asked<'_>) -> Response<Body> {
     // The aggregator names no type, and Go finds that it is text.
     let kind = HeaderValue::from_static("text/plain; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    let mut headers = asked.headers.clone();
+    if table.changed.is_some_and(|changed| may_be_from_before(changed, asked.headers)) {
+        headers.remove(header::IF_MODIFIED_SINCE);
+    }
+    let asked = Asked { headers: &headers, ..asked };
     ranges::serve(response, asked, SystemTime::now(), || {
         let custom = custom(table);
         let mut entries: Vec<(&str, &str)> = openapi::builtin_hashes().collect();
         entries.extend(custom.iter().map(|(path, kept)| (path.as_str(), kept.hash.as_str())));
         openapi::index(entries).into()
     })
+}
+
+/// Whether what the client has can be older than a change. Dates tell whole seconds, so the date of the second of the change, or
+/// of the next (while the change was on its way), tells nothing. Upstream has no such care, and shows definitions so late that
+/// clients do not notice; here they would take an index without a new definition for the newest.
+fn may_be_from_before(changed: SystemTime, headers: &HeaderMap) -> bool {
+    let date = headers.get(header::IF_MODIFIED_SINCE).and_then(|value| value.to_str().ok());
+    let date = date.and_then(|text| httpdate::parse_http_date(text).ok());
+    date.is_some_and(|date| date <= changed + Duration::from_secs(1))
 }
 
 fn serve_v3(table: &Table, path: &str, asked: Asked<'_>, query: &Query, is_folder: bool) -> Response<Body> {

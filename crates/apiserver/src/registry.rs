@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, OnceLock};
+use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -28,6 +29,8 @@ pub(crate) struct Registry {
 pub(crate) struct Table {
     /// Counts the changes; two tables with the same number are the same.
     pub(crate) generation: u64,
+    /// When it last changed; `None` as long as it is what the server began with.
+    pub(crate) changed: Option<SystemTime>,
     resources: BTreeMap<String, Arc<Resource>>,
     /// The paths that a definition gave, by the definition's name.
     definitions: BTreeMap<String, Vec<String>>,
@@ -126,6 +129,7 @@ impl Registry {
             table.definitions.insert(definition.to_owned(), paths);
         }
         table.generation += 1;
+        table.changed = Some(SystemTime::now());
         table.told = Default::default();
         let generation = table.generation;
         self.current.store(Arc::new(table));

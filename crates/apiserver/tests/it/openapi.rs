@@ -245,3 +245,14 @@ async fn a_document_is_kept_while_other_definitions_change() {
     assert_eq!(first.header("last-modified"), second.header("last-modified"));
     assert!(published(&api, "apis/else.dev/v1").await.is_some());
 }
+
+/// Clients keep the index and ask whether it changed since the second they got it; a definition of that second is in it.
+#[tokio::test]
+async fn an_index_from_the_second_of_a_change_is_not_taken_for_the_newest() {
+    let api = Api::start();
+    let since = api.get("/openapi/v3").await.header("last-modified").to_owned();
+    assert_eq!(api.post(DEFINITIONS, &webs(json!([version("v1", true, "color")]))).await.code, 201);
+    let after = api.send("GET", "/openapi/v3", &[("if-modified-since", &since)], "").await;
+    assert_eq!(after.code, 200);
+    assert!(after.json().at(&["paths", "apis/demo.dev/v1"]).is_some());
+}
