@@ -16,9 +16,9 @@ use parking_lot::Mutex;
 use pilothouse_store::Clock;
 use pilothouse_value::{Status, Timestamp, Value, json, object, parse};
 
-use crate::body::Body;
-use crate::rbac::Attributes;
-use crate::user::User;
+use crate::authentication::user::User;
+use crate::authorization::rbac::Attributes;
+use crate::doors::body::Body;
 use policy::{Level, Stage, Wanted};
 
 pub use policy::{AuditPolicy, AuditPolicyError};
@@ -293,7 +293,7 @@ fn user_info(user: &User) -> Value {
         info.set(&["groups"], user.groups.clone());
     }
     if !user.extra.is_empty() {
-        info.set(&["extra"], crate::tokens::extra(user));
+        info.set(&["extra"], crate::authentication::tokens::extra(user));
     }
     info
 }

@@ -7,8 +7,8 @@ use http::{Request, Response};
 use pilothouse_value::{Status, Value, json};
 
 use crate::admission::{self, Attributes};
-use crate::body::Body;
-use crate::render;
+use crate::answer::render;
+use crate::doors::body::Body;
 use crate::request::{Query, ResourcePath};
 use crate::state::{Context, Target};
 use crate::{streaming, verbs};

@@ -20,19 +20,24 @@ use pilothouse_value::Status;
 use rustls_pki_types::CertificateDer;
 
 use self::call::Call;
+use crate::answer::negotiate::{self, Accepted, Endpoint, Format, Transform};
+use crate::answer::render::{self, Style};
+use crate::answer::{compress, warning};
 use crate::audit::{Head, Notes};
-use crate::body::{self, Body};
-use crate::intake;
-use crate::negotiate::{self, Accepted, Endpoint, Format, Transform};
-use crate::options;
-use crate::rbac::Attributes;
-use crate::render::{self, Style};
+use crate::authentication::authn;
+use crate::authentication::user::{MASTERS, User};
+use crate::authorization::authz;
+use crate::authorization::rbac::Attributes;
+use crate::connect;
+use crate::doors::body::{self, Body};
+use crate::doors::in_flight;
+use crate::pages;
+use crate::registry::aggregation;
+use crate::registry::resource::Resource;
 use crate::request::{Query, RequestInfo};
-use crate::resource::Resource;
+use crate::request::{intake, options, place};
 use crate::state::{Context, State, Target};
 use crate::streaming::WatchSocket;
-use crate::user::{MASTERS, User};
-use crate::{aggregation, authn, authz, compress, connect, in_flight, paths, place, warning};
 
 /// How long a write may take, however much time the caller gives it.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(34);
@@ -239,7 +244,7 @@ where
         return Ok(render::no_such_page());
     }
     let Some(path) = &info.resource else {
-        return paths::serve(&state, &request, query);
+        return pages::serve(&state, &request, query);
     };
     let Some(resource) = state.registry.get(&path.group, &path.version, &path.resource) else {
         let known = state.registry.table().has_group(&path.group);

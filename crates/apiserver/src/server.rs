@@ -14,30 +14,29 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::admission::webhook::Configurations;
 use crate::admission::{Chain, PluginError};
-use crate::allocate::Allocations;
 use crate::audit::{AuditLog, AuditPolicy, AuditSink};
-use crate::authenticator::{Anonymous, RequestHeader, TokenWebhook};
+use crate::authentication::authenticator::{Anonymous, RequestHeader, TokenWebhook};
+use crate::authentication::certs::CertifiedKey;
+use crate::authentication::identity::{Given, Identity, IdentityError};
+use crate::authentication::impersonation::Memory;
+use crate::authentication::tokens::TokenIssuer;
+use crate::authentication::tokens::TokenOptions;
+use crate::authentication::user::User;
+use crate::authorization::rbac::Authorizer;
 use crate::authorization::{Mode, NamedMode};
-use crate::bootstrap;
-use crate::certs::CertifiedKey;
-use crate::client::Client;
-use crate::components;
-use crate::elsewhere::ObjectsElsewhere;
-use crate::expiry::{self, Expiry};
-use crate::identity::{Given, Identity, IdentityError};
-use crate::impersonation::Memory;
-use crate::in_flight::{self, InFlight};
+use crate::doors::client::Client;
+use crate::doors::in_flight::{self, InFlight};
+use crate::doors::listen::{self, ListenError, Listening};
+use crate::doors::service::LocalService;
 use crate::kubelet::Kubelet;
-use crate::listen::{self, ListenError, Listening};
+use crate::objects::allocate::Allocations;
+use crate::objects::elsewhere::ObjectsElsewhere;
+use crate::objects::expiry::{self, Expiry};
 use crate::pipeline::Origin;
-use crate::rbac::Authorizer;
 use crate::registry::{LeftOut, Registry};
-use crate::service::LocalService;
+use crate::start::{bootstrap, components};
 use crate::state::{Authorization, State};
-use crate::tokens::TokenIssuer;
-use crate::tokens::TokenOptions;
 use crate::tuning::Tuning;
-use crate::user::User;
 use crate::webhook::{Credentials, CredentialsError, Hooks, ServiceResolver};
 
 /// Why a server did not start.
@@ -158,7 +157,7 @@ impl Builder {
     }
 
     /// Users that are known by a bearer token that does not change, by token: see
-    /// [`read_token_file`](crate::authenticator::read_token_file). Default: none.
+    /// [`read_token_file`](crate::authentication::authenticator::read_token_file). Default: none.
     #[must_use]
     pub fn tokens(mut self, users: HashMap<String, User>) -> Builder {
         self.tokens = users;

@@ -13,19 +13,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::admission::Chain;
 use crate::admission::webhook::Configurations;
-use crate::allocate::Allocations;
 use crate::audit::{AuditLog, Notes};
-use crate::elsewhere::ObjectsElsewhere;
-use crate::expiry::Expiry;
-use crate::identity::Identity;
-use crate::impersonation::Memory;
-use crate::in_flight::InFlight;
+use crate::authentication::identity::Identity;
+use crate::authentication::impersonation::Memory;
+use crate::authentication::user::User;
+use crate::authorization::rbac::Authorizer;
+use crate::doors::in_flight::InFlight;
 use crate::kubelet::Kubelet;
-use crate::rbac::Authorizer;
+use crate::objects::allocate::Allocations;
+use crate::objects::elsewhere::ObjectsElsewhere;
+use crate::objects::expiry::Expiry;
 use crate::registry::Registry;
-use crate::resource::Resource;
+use crate::registry::resource::Resource;
 use crate::tuning::Tuning;
-use crate::user::User;
 use crate::webhook::{Hooks, ServiceResolver};
 
 /// How long a write may take.

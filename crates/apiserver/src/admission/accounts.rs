@@ -7,7 +7,7 @@ use std::time::Duration;
 use pilothouse_value::{Status, Value, field, json, object};
 
 use super::{Attributes, Operation, Plugin, push};
-use crate::resource;
+use crate::registry::resource;
 use crate::state::{State, Target};
 
 /// Where a container finds its service account.
@@ -124,7 +124,8 @@ fn mount_token(pod: &mut Value) {
     let existing = pod.items_at(&["spec", "volumes"]).iter().find_map(|volume| {
         volume.str_at(&["name"]).filter(|name| name.starts_with("kube-api-access-")).map(str::to_owned)
     });
-    let volume = existing.clone().unwrap_or_else(|| format!("kube-api-access-{}", crate::names::suffix()));
+    let volume =
+        existing.clone().unwrap_or_else(|| format!("kube-api-access-{}", crate::objects::names::suffix()));
     let mut used = false;
     for list in ["initContainers", "containers"] {
         let Some(containers) = pod.at_mut(&["spec", list]).and_then(Value::as_array_mut) else { continue };

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use pilothouse_value::{Gvk, Status, Value, object};
 
-use crate::options::{DeleteOptions, WriteOptions};
-use crate::resource::Resource;
+use crate::authentication::user::User;
+use crate::registry::resource::Resource;
+use crate::request::options::{DeleteOptions, WriteOptions};
 use crate::state::{Context, State, Target};
-use crate::user::User;
 
 /// What is done to the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::prelude::FromDer as _;
 
 use super::{Attributes, Operation, Plugin};
-use crate::rbac;
+use crate::authorization::rbac;
 
 const GROUP: &str = "certificates.k8s.io";
 const REQUESTS: &str = "certificatesigningrequests";
@@ -91,7 +91,7 @@ impl Plugin for CertificateSubjectRestriction {
             None => {
                 Err(attributes.forbidden("failed to parse CSR: PEM block type must be CERTIFICATE REQUEST"))
             }
-            Some(groups) if groups.iter().any(|group| group == crate::user::MASTERS) => {
+            Some(groups) if groups.iter().any(|group| group == crate::authentication::user::MASTERS) => {
                 let why = format!("use of {CLIENT_SIGNER} signer with system:masters group is not allowed");
                 Err(attributes.forbidden(&why))
             }

@@ -13,10 +13,10 @@ use pilothouse_value::Value;
 
 use super::Attributes;
 use super::webhook::request;
-use crate::rbac;
-use crate::resource::Resource;
+use crate::authentication::user::User;
+use crate::authorization::rbac;
+use crate::registry::resource::Resource;
 use crate::state::State;
-use crate::user::User;
 
 /// The conditions of one webhook, compiled.
 #[derive(Debug, Default)]

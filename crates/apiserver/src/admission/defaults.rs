@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use pilothouse_value::{Status, object};
 
 use super::{Attributes, Operation, Plugin};
-use crate::resource;
+use crate::registry::resource;
 use crate::state::State;
 
 /// DefaultStorageClass: a claim that names no class gets the default one.

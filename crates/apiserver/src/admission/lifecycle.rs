@@ -3,7 +3,8 @@
 use pilothouse_value::{Status, json, object};
 
 use super::{Attributes, Operation, Plugin};
-use crate::{bootstrap, resource};
+use crate::registry::resource;
+use crate::start::bootstrap;
 
 /// NamespaceLifecycle: objects are made only in namespaces that are there and not on their way out, and some namespaces
 /// are for ever.

@@ -6,8 +6,8 @@ use std::fmt::Display;
 use pilothouse_value::{Quantity, Status, Value, object};
 
 use super::{Attributes, Operation, Plugin};
-use crate::resource;
-use crate::resources::{self, Amounts, Part};
+use crate::objects::resources::{self, Amounts, Part};
+use crate::registry::resource;
 
 /// Says on a pod which amounts were filled in.
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";

@@ -4,8 +4,9 @@
 use pilothouse_value::{Status, Value, object};
 
 use super::{Attributes, Operation, Plugin, certificates};
-use crate::user::User;
-use crate::{rbac, resource};
+use crate::authentication::user::User;
+use crate::authorization::rbac;
+use crate::registry::resource;
 
 mod node;
 mod pods;

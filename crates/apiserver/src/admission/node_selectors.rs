@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use pilothouse_value::{Status, Value, names, object};
 
 use super::{Attributes, Operation, Plugin};
-use crate::resource;
+use crate::registry::resource;
 
 /// See the module.
 pub(super) struct PodNodeSelector;

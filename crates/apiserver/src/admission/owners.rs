@@ -4,7 +4,7 @@
 use pilothouse_value::{GroupVersion, Status, Value, object};
 
 use super::{Attributes, Operation, Plugin};
-use crate::rbac;
+use crate::authorization::rbac;
 
 /// See the module.
 pub(super) struct OwnerReferencesPermissionEnforcement;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pilothouse_value::{Status, Value, object};
 
 use super::{Attributes, Operation, Plugin};
-use crate::resource;
+use crate::registry::resource;
 use crate::state::State;
 
 const GROUP: &str = "scheduling.k8s.io";

@@ -10,8 +10,10 @@ use pilothouse_value::{Gvk, Quantity, Status, Value, object};
 
 use super::configuration::Limited;
 use super::{Attributes, Operation, Plugin};
+use crate::answer::document;
+use crate::objects::resources;
 use crate::quota::{self, Amounts, Kind, Scope};
-use crate::{document, resource, resources};
+use crate::registry::resource;
 
 /// How often charging starts over when others charge the same quota.
 const ATTEMPTS: usize = 100;

@@ -5,8 +5,8 @@ use pilothouse_value::status::Cause;
 use pilothouse_value::{Status, Value, object};
 
 use super::{Attributes, Operation, Plugin};
-use crate::resource;
-use crate::resources::{self, Part};
+use crate::objects::resources::{self, Part};
+use crate::registry::resource;
 
 /// See the module.
 pub(super) struct PodResizeValidator;

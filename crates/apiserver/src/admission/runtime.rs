@@ -5,7 +5,8 @@ use std::sync::Arc;
 use pilothouse_value::{Status, Value};
 
 use super::{Attributes, Operation, Plugin, push};
-use crate::{resource, resources};
+use crate::objects::resources;
+use crate::registry::resource;
 
 /// See the module.
 pub(super) struct RuntimeClass;

@@ -4,7 +4,8 @@
 use pilothouse_value::{Quantity, Status, Value, object};
 
 use super::{Attributes, Operation, Plugin};
-use crate::{resource, resources};
+use crate::objects::resources;
+use crate::registry::resource;
 
 /// See the module.
 pub(super) struct PersistentVolumeClaimResize;

@@ -4,7 +4,7 @@
 use pilothouse_value::{Status, Value, json, object, parse};
 
 use super::{Attributes, Operation, Plugin};
-use crate::resource;
+use crate::registry::resource;
 
 /// See the module.
 pub(super) struct PodTolerationRestriction;
@@ -109,7 +109,7 @@ fn is_best_effort(pod: &Value) -> bool {
         .filter_map(|container| container.get("resources"))
         .chain(whole);
     let mut amounts = resources
-        .flat_map(|own| ["requests", "limits"].map(|part| crate::resources::read(own.get(part))))
+        .flat_map(|own| ["requests", "limits"].map(|part| crate::objects::resources::read(own.get(part))))
         .flatten();
     !amounts.any(|(name, amount)| matches!(name.as_str(), "cpu" | "memory") && !amount.is_zero())
 }

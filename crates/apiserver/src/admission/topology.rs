@@ -4,7 +4,7 @@
 use pilothouse_value::{Status, Value, object};
 
 use super::{Attributes, Operation, Plugin};
-use crate::resource;
+use crate::registry::resource;
 
 /// See the module.
 pub(super) struct PodTopologyLabels;

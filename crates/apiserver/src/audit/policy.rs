@@ -3,7 +3,7 @@
 use pilothouse_value::field::{Error, Path};
 use pilothouse_value::{Value, names, object, parse};
 
-use crate::rbac::Attributes;
+use crate::authorization::rbac::Attributes;
 
 /// How much is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -285,7 +285,7 @@ impl Resources {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::user::User;
+    use crate::authentication::user::User;
 
     #[test]
     fn the_first_rule_that_fits_counts() {

@@ -3,8 +3,8 @@
 use pilothouse_value::{Value, parse};
 
 use super::{Opinion, Verdict};
-use crate::rbac::{Attributes, Rule};
-use crate::user::{AUTHENTICATED, User};
+use crate::authentication::user::{AUTHENTICATED, User};
+use crate::authorization::rbac::{Attributes, Rule};
 
 const VERSION: &str = "abac.authorization.kubernetes.io/v1beta1";
 

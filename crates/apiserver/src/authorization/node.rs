@@ -9,9 +9,10 @@ use pilothouse_value::selector::FieldSelector;
 use pilothouse_value::{Value, object};
 
 use super::{Opinion, Verdict};
-use crate::rbac::{Attributes, Rule};
-use crate::user::User;
-use crate::{bootstrap_rbac, references, resource};
+use crate::authentication::user::User;
+use crate::authorization::rbac::{Attributes, Rule};
+use crate::authorization::{bootstrap_rbac, references};
+use crate::registry::resource;
 
 const LEASES: &str = "kube-node-lease";
 const MIRROR: &str = "kubernetes.io/config.mirror";

@@ -9,7 +9,7 @@ use pilothouse_value::{Value, names, object, parse};
 
 use super::matching::Conditions;
 use super::{Mode, NamedMode, WebhookAuthorizer};
-use crate::duration;
+use crate::request::duration;
 
 const VERSIONS: [&str; 3] =
     ["apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1"];

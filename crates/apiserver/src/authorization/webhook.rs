@@ -8,7 +8,7 @@ use pilothouse_value::{Value, json, parse};
 
 use super::matching::Conditions;
 use super::{Opinion, Verdict};
-use crate::rbac::Attributes;
+use crate::authorization::rbac::Attributes;
 use crate::webhook::{Kept, Remote};
 
 /// Answers that are kept.
@@ -216,7 +216,7 @@ fn spec(asked: &Attributes<'_>) -> Value {
         spec.set(&["groups"], user.groups.clone());
     }
     if !user.extra.is_empty() {
-        spec.set(&["extra"], crate::tokens::extra(user));
+        spec.set(&["extra"], crate::authentication::tokens::extra(user));
     }
     if !user.uid.is_empty() {
         spec.set(&["uid"], user.uid.as_str());

@@ -8,11 +8,11 @@ use pilothouse_schema::builtin;
 use pilothouse_store::Event;
 use pilothouse_value::{Value, object};
 
+use crate::authentication::user::{MASTERS, User};
 use crate::crd::{self, CLEANUP, lifecycle, names};
-use crate::options::DeleteOptions;
-use crate::resource::Resource;
+use crate::registry::resource::Resource;
+use crate::request::options::DeleteOptions;
 use crate::state::{Context, State, Target};
-use crate::user::{MASTERS, User};
 use crate::verbs::{self, delete};
 
 /// How long objects may take to go before the definition says that it waits.

@@ -14,7 +14,7 @@ use pilothouse_value::{Gvk, Status, Value, object};
 
 use crate::crd::definition::{Definition, Version};
 use crate::crd::review::{self, Place};
-use crate::intake;
+use crate::request::intake;
 use crate::state::State;
 
 /// How long a webhook may take for one question.

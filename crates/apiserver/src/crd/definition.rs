@@ -9,7 +9,7 @@ use pilothouse_value::Value;
 
 use crate::crd::shown::Shown;
 use crate::heavy;
-use crate::resource;
+use crate::registry::resource;
 
 /// A definition as it is served. It stays the same as long as the definition's spec and its accepted
 /// names do.

@@ -9,13 +9,13 @@ use pilothouse_schema::crd::{Approval, approval, is_protected_group};
 use pilothouse_store::{Change, Object};
 use pilothouse_value::{Value, object, parse};
 
-use crate::bootstrap;
+use crate::answer::document;
 use crate::crd::names::{self, Taken};
 use crate::crd::{self, CLEANUP, cleanup};
-use crate::document;
-use crate::ownership;
-use crate::resource::{self, Resource};
-use crate::seeds::Seed;
+use crate::objects::ownership;
+use crate::registry::resource::{self, Resource};
+use crate::start::bootstrap;
+use crate::start::seeds::Seed;
 use crate::state::{Context, State, Target};
 use crate::verbs;
 

@@ -10,7 +10,7 @@ use pilothouse_schema::{Schema, cel};
 use pilothouse_store::Object;
 use pilothouse_value::{Value, object};
 
-use crate::resource::{self, Resource, Rules, Subresource};
+use crate::registry::resource::{self, Resource, Rules, Subresource};
 use definition::{Definition, Version};
 use shown::Shown;
 

@@ -4,7 +4,7 @@
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::{Gvk, Map, Value, json, object};
 
-use crate::metadata;
+use crate::objects::metadata;
 
 /// The version of reviews to speak: the first of those that the definition names and this server knows.
 pub(crate) fn version(definition: &Value) -> Option<&'static str> {

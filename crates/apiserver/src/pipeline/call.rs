@@ -6,17 +6,18 @@ use pilothouse_schema::table::Printer;
 use pilothouse_value::{Status, Value};
 
 use super::text;
-use crate::body::{self, Body};
-use crate::intake::{self, Incoming};
-use crate::negotiate::{self, Format};
-use crate::options::{DeleteOptions, ListOptions, WatchOptions, WriteOptions};
-use crate::render::{self, Style};
+use crate::admission;
+use crate::answer::negotiate::{self, Format};
+use crate::answer::render::{self, Style};
+use crate::doors::body::{self, Body};
+use crate::registry::subresources;
 use crate::request::Query;
+use crate::request::intake::{self, Incoming};
+use crate::request::options::{DeleteOptions, ListOptions, WatchOptions, WriteOptions};
 use crate::state::{Context, Target};
 use crate::streaming::WatchSocket;
 use crate::verbs::patch::PatchKind;
 use crate::verbs::{create, delete, list, patch, read, scale, update, watch};
-use crate::{admission, subresources};
 
 /// One call of a verb over HTTP.
 pub(super) struct Call<'a> {
@@ -49,7 +50,7 @@ impl Call<'_> {
         }
     }
 
-    fn object(&self, code: u16, document: &crate::document::Document) -> Response<Body> {
+    fn object(&self, code: u16, document: &crate::answer::document::Document) -> Response<Body> {
         let resource = &self.target.resource;
         // What is not of the resource's own kind is never shown as a row of it.
         let printer = match self.target.subresource.as_deref() {

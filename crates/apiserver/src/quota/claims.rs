@@ -2,7 +2,7 @@
 
 use pilothouse_value::{Quantity, Value, object};
 
-use crate::resources::{self, Amounts};
+use crate::objects::resources::{self, Amounts};
 
 const BY_CLASS: &str = ".storageclass.storage.k8s.io/";
 const NAMES: [&str; 2] = ["persistentvolumeclaims", "requests.storage"];

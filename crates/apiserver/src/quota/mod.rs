@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use pilothouse_value::{Quantity, Timestamp, Value};
 
-pub(crate) use crate::resources::Amounts;
-use crate::resources::{self};
+pub(crate) use crate::objects::resources::Amounts;
+use crate::objects::resources::{self};
 
 /// Resources whose count has had a name of its own since before `count/…`.
 const ALIASES: [&str; 4] = ["configmaps", "resourcequotas", "replicationcontrollers", "secrets"];

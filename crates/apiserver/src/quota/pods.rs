@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pilothouse_value::{Quantity, Timestamp, Value, object};
 
-use crate::resources::{self, Amounts, Part};
+use crate::objects::resources::{self, Amounts, Part};
 
 const NAMES: [&str; 11] = [
     "count/pods",

@@ -4,12 +4,16 @@ use pilothouse_schema::builtin;
 use pilothouse_value::{Status, Value, object};
 
 use crate::admission::{self, Attributes};
-use crate::document::Document;
-use crate::intake::{self, Incoming};
-use crate::options::WriteOptions;
+use crate::answer::document::Document;
+use crate::answer::present;
+use crate::authorization::authz;
+use crate::crd;
+use crate::objects::{allocate, metadata, names, own_status, ownership};
+use crate::registry::{kinds, strategy};
+use crate::request::intake::{self, Incoming};
+use crate::request::options::WriteOptions;
 use crate::state::{Context, Target};
 use crate::verbs::{self, Outcome};
-use crate::{allocate, authz, crd, kinds, metadata, names, own_status, ownership, present, strategy};
 
 /// How many generated names are tried.
 const NAME_ATTEMPTS: usize = 8;

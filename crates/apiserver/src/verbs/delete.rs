@@ -7,12 +7,13 @@ use pilothouse_store::Object;
 use pilothouse_value::{Status, Value, json, object};
 
 use crate::admission::{self, Attributes};
-use crate::document::Document;
-use crate::options::{DeleteOptions, ListOptions, Propagation};
+use crate::answer::document::Document;
+use crate::answer::present;
+use crate::crd;
+use crate::request::options::{DeleteOptions, ListOptions, Propagation};
 use crate::state::{Context, Target};
 use crate::verbs::list::{self, Page};
 use crate::verbs::{self, Outcome, update};
-use crate::{crd, present};
 
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";

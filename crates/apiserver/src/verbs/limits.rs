@@ -2,7 +2,7 @@
 
 use pilothouse_value::{Status, Value};
 
-use crate::document;
+use crate::answer::document;
 use crate::heavy;
 use crate::state::Target;
 

@@ -6,11 +6,11 @@ use pilothouse_store::{Entry, Snapshot};
 use pilothouse_value::base64::{self, Alphabet};
 use pilothouse_value::{Status, Value, parse};
 
-use crate::document::Document;
-use crate::intake;
-use crate::options::ListOptions;
-use crate::present;
-use crate::select::Selection;
+use crate::answer::document::Document;
+use crate::answer::present;
+use crate::request::intake;
+use crate::request::options::ListOptions;
+use crate::request::select::Selection;
 use crate::state::{Context, Target};
 use crate::verbs::read;
 

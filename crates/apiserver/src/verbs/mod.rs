@@ -16,11 +16,10 @@ use pilothouse_merge::managed;
 use pilothouse_store::{Change, Mismatch, Object};
 use pilothouse_value::{Status, Timestamp, Value};
 
+use crate::answer::{document, present};
 use crate::crd;
-use crate::document;
-use crate::expiry;
-use crate::options::{self, WriteOptions};
-use crate::present;
+use crate::objects::expiry;
+use crate::request::options::{self, WriteOptions};
 use crate::state::{Context, State, Target};
 
 /// How often a write without a version starts over when others write the same object at the same time.
@@ -82,7 +81,7 @@ pub(crate) async fn remove(
     };
     let outcome = commit(state, target, Some(expected), Change::Delete(&mut build))?;
     if matches!(outcome, Outcome::Stored(_)) {
-        crate::allocate::release(state, &target.resource, last);
+        crate::objects::allocate::release(state, &target.resource, last);
         crd::lifecycle::removed(state, target);
     }
     Ok(outcome)

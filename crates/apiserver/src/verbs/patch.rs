@@ -5,10 +5,10 @@ use pilothouse_value::field::{self, Path};
 use pilothouse_value::status::Details;
 use pilothouse_value::{GroupVersion, Gvk, Status, Value, object};
 
-use crate::intake::{self, Incoming};
-use crate::options::{FieldValidation, WriteOptions};
-use crate::ownership::{self, Others};
-use crate::resource::Resource;
+use crate::objects::ownership::{self, Others};
+use crate::registry::resource::Resource;
+use crate::request::intake::{self, Incoming};
+use crate::request::options::{FieldValidation, WriteOptions};
 use crate::state::{Context, Target};
 use crate::verbs::create::{self, Tracking};
 use crate::verbs::update::{self, Changed};

@@ -5,10 +5,12 @@ use std::time::Duration;
 use pilothouse_store::Snapshot;
 use pilothouse_value::Status;
 
-use crate::document::Document;
-use crate::options::no_number;
+use crate::answer::document::Document;
+use crate::answer::present;
+use crate::objects::elsewhere;
+use crate::request::options::no_number;
 use crate::state::{Context, State, Target};
-use crate::{elsewhere, present, verbs};
+use crate::verbs;
 
 /// How long a read waits for a version that is not there yet.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -6,17 +6,18 @@ use pilothouse_value::field::{self, Path};
 use pilothouse_value::selector::LabelSelector;
 use pilothouse_value::{Gvk, Status, Value, json, object};
 
-use crate::document::Document;
-use crate::intake::{self, Incoming, Spelling};
-use crate::kinds;
-use crate::options::{FieldValidation, WriteOptions};
-use crate::resource::Resource;
+use crate::answer::document::Document;
+use crate::answer::present;
+use crate::registry::kinds;
+use crate::registry::resource::Resource;
+use crate::request::intake::{self, Incoming, Spelling};
+use crate::request::options::{FieldValidation, WriteOptions};
 use crate::state::{Context, Target};
+use crate::verbs;
 use crate::verbs::Writer;
 use crate::verbs::create::Tracking;
 use crate::verbs::patch::{self, PatchKind};
 use crate::verbs::update::{self, Changed};
-use crate::{present, verbs};
 
 /// Reads the scale of an object.
 ///

@@ -9,13 +9,17 @@ use pilothouse_value::field::{self, Path};
 use pilothouse_value::{Status, Value, object};
 
 use crate::admission::{self, Attributes};
-use crate::document::Document;
-use crate::intake::{self, Incoming};
-use crate::options::{WriteOptions, no_number};
+use crate::answer::document::Document;
+use crate::answer::present;
+use crate::authorization::authz;
+use crate::crd;
+use crate::objects::{allocate, metadata, ownership};
+use crate::registry::{kinds, strategy};
+use crate::request::intake::{self, Incoming};
+use crate::request::options::{WriteOptions, no_number};
 use crate::state::{Context, State, Target};
 use crate::verbs::create::{self, Tracking};
 use crate::verbs::{self, Outcome, scale};
-use crate::{allocate, authz, crd, kinds, metadata, ownership, present, strategy};
 
 /// What a change came to.
 #[derive(Debug)]

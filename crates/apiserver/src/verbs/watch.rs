@@ -10,11 +10,11 @@ use pilothouse_store::{Event, EventKind, Object, Watcher};
 use pilothouse_value::{Status, Value};
 use tokio::time::{Instant, Sleep};
 
-use crate::document::Document;
-use crate::options::WatchOptions;
-use crate::present;
-use crate::resource::Resource;
-use crate::select::Selection;
+use crate::answer::document::Document;
+use crate::answer::present;
+use crate::registry::resource::Resource;
+use crate::request::options::WatchOptions;
+use crate::request::select::Selection;
 use crate::state::{Context, State, Target};
 use crate::verbs::read;
 

@@ -6,7 +6,7 @@ use pilothouse_value::{Value, field, object};
 
 use super::connection::Trouble;
 use super::url::Address;
-use crate::resource;
+use crate::registry::resource;
 use crate::state::State;
 
 /// Says where the Services that webhook configurations name are reached.

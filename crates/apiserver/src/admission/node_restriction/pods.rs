@@ -4,7 +4,7 @@ use pilothouse_value::{Status, Value, object};
 
 use super::super::Operation;
 use super::Asked;
-use crate::references;
+use crate::authorization::references;
 
 const MIRROR: &str = "kubernetes.io/config.mirror";
 

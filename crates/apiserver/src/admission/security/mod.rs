@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use pilothouse_value::{Status, Value, field, object};
 
 use super::{Attributes, Operation, Plugin};
-use crate::resource;
+use crate::registry::resource;
 use crate::state::State;
 use checks::Violation;
 use policy::{Level, PREFIX, Policy, Standard};

@@ -9,7 +9,7 @@ use pilothouse_value::selector::LabelSelector;
 use pilothouse_value::{Value, object};
 
 use super::super::conditions::Conditions;
-use crate::resource;
+use crate::registry::resource;
 use crate::state::State;
 
 /// The group of the configurations.

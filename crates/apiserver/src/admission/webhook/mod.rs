@@ -20,7 +20,7 @@ use self::config::Webhook;
 use self::review::{Response, Review};
 use self::select::Invocation;
 use super::Attributes;
-use crate::resource::Resource;
+use crate::registry::resource::Resource;
 use crate::state::{Context, State, Target};
 
 pub(crate) use config::Configurations;

@@ -11,8 +11,10 @@ use super::review::{Response, Review};
 use super::select::{self, Invocation};
 use super::{Failure, Webhooks, ask, fail_closed, left, out_of_time};
 use crate::admission::Attributes;
-use crate::resource::Resource;
-use crate::{intake, kinds, present};
+use crate::answer::present;
+use crate::registry::kinds;
+use crate::registry::resource::Resource;
+use crate::request::intake;
 
 /// What the second round of a request needs to know of the first.
 #[derive(Debug, Default)]

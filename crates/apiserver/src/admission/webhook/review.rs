@@ -7,9 +7,9 @@ use pilothouse_value::{Gvk, Status, Value, field, json, object};
 use super::config::ReviewVersion;
 use super::typed;
 use crate::admission::Attributes;
-use crate::intake;
-use crate::resource::Resource;
-use crate::user::User;
+use crate::authentication::user::User;
+use crate::registry::resource::Resource;
+use crate::request::intake;
 
 impl ReviewVersion {
     fn name(self) -> &'static str {

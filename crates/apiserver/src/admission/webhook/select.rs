@@ -8,7 +8,7 @@ use pilothouse_value::{Map, Status, Value, object};
 use super::config::{Rule, Scope, Webhook};
 use crate::admission::Attributes;
 use crate::admission::conditions::Verdict;
-use crate::resource::{self, Resource};
+use crate::registry::resource::{self, Resource};
 
 /// A webhook that is to be asked, and about which version of the resource.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use pilothouse_schema::builtin;
 use pilothouse_value::{Gvk, Value};
 
-use crate::intake::go_name;
+use crate::request::intake::go_name;
 
 /// Checks the types of a response. `version` is that of the review.
 ///

@@ -9,8 +9,8 @@ use super::review::Review;
 use super::select::{self, Invocation};
 use super::{Failure, Webhooks, ask, fail_closed, left, out_of_time};
 use crate::admission::Attributes;
-use crate::present;
-use crate::resource::Resource;
+use crate::answer::present;
+use crate::registry::resource::Resource;
 
 /// The request in one version of its resource.
 struct Shown {

@@ -1,0 +1,361 @@
+//! From what is stored to what a version shows, and back.
+//!
+//! All versions of a resource share one set of stored objects. Versions of built-in kinds have the same fields, so only
+//! `apiVersion` differs; the two faces of events and the two versions of autoscalers are the exceptions. Custom resources are converted as their definition says.
+
+use std::sync::Arc;
+
+use pilothouse_schema::builtin;
+use pilothouse_store::Object;
+use pilothouse_value::status::Details;
+use pilothouse_value::{Gvk, Map, Status, Value, object};
+
+use crate::answer::document::Document;
+use crate::crd::{Custom, convert};
+use crate::registry::kinds;
+use crate::registry::resource::Resource;
+use crate::state::{State, Target};
+
+/// The one built-in kind whose versions have different fields.
+const AUTOSCALER: &str = "HorizontalPodAutoscaler";
+
+/// An object as this resource shows it.
+///
+/// # Errors
+/// 500 if it cannot be converted to this version.
+pub(crate) async fn present(
+    state: &Arc<State>,
+    resource: &Resource,
+    stored: &Arc<Object>,
+) -> Result<Document, Status> {
+    let custom = match at_once(resource, stored) {
+        Ok(document) => return Ok(document),
+        Err(custom) => custom,
+    };
+    let shown = custom.shown();
+    // A webhook is asked anew: what it says may have changed. What this server does itself has not.
+    if !custom.definition.webhook
+        && let Some(value) = shown.and_then(|shown| shown.get(stored))
+    {
+        return Ok(Document::Made(value));
+    }
+    let value = show(state, custom, stored).await?;
+    if let Some(shown) = shown {
+        shown.keep(stored, &value);
+    }
+    Ok(Document::Made(value))
+}
+
+/// An object as this resource shows it, for a watch: the same for everyone who watches.
+///
+/// # Errors
+/// As [`present`].
+pub(crate) async fn present_shared(
+    state: &Arc<State>,
+    resource: &Resource,
+    stored: &Arc<Object>,
+) -> Result<Document, Status> {
+    let custom = match at_once(resource, stored) {
+        Ok(document) => return Ok(document),
+        Err(custom) => custom,
+    };
+    let value = match custom.shown() {
+        Some(shown) => shown.get_or_make(stored, || show(state, custom, stored)).await?,
+        None => show(state, custom, stored).await?,
+    };
+    Ok(Document::Made(value))
+}
+
+/// Objects as this resource shows them, in their order. What must be converted is converted together.
+///
+/// # Errors
+/// As [`present`].
+pub(crate) async fn present_all(
+    state: &Arc<State>,
+    resource: &Resource,
+    stored: &[Arc<Object>],
+) -> Result<Vec<Document>, Status> {
+    let mut documents: Vec<Option<Document>> = Vec::with_capacity(stored.len());
+    let mut missing = Vec::new();
+    for object in stored {
+        documents.push(match at_once(resource, object) {
+            Ok(document) => Some(document),
+            Err(custom) => match custom.shown().and_then(|shown| shown.get(object)) {
+                Some(value) => Some(Document::Made(value)),
+                None => {
+                    missing.push(object.clone());
+                    None
+                }
+            },
+        });
+    }
+    if let Some(custom) = resource.custom.as_ref().filter(|_| !missing.is_empty())
+        && let Some(version) = custom.served()
+    {
+        let values = convert::show(state, &custom.definition, version, &missing)
+            .await
+            .map_err(|status| unreadable_list(resource, &missing, &status))?;
+        let places = documents.iter_mut().filter(|document| document.is_none());
+        for ((place, object), value) in places.zip(&missing).zip(values) {
+            let value = Arc::new(value);
+            version.shown.keep(object, &value);
+            *place = Some(Document::Made(value));
+        }
+    }
+    Ok(documents.into_iter().flatten().collect())
+}
+
+/// 500 for an object that is to be read and cannot be shown; `status` says why.
+pub(crate) fn unreadable(target: &Target, stored: &Object, status: &Status) -> Status {
+    Status::internal(corrupt("", &target.resource, stored, status))
+}
+
+/// 500 for an object that is to be changed and cannot be shown; `status` says why.
+pub(crate) fn unchangeable(stored: &Object, status: &Status) -> Status {
+    Status::new(500, "", format!("object not decodable revision={}: {}", stored.revision(), status.message))
+}
+
+/// 500 for a list of which these objects cannot be shown.
+fn unreadable_list(resource: &Resource, objects: &[Arc<Object>], status: &Status) -> Status {
+    const REASON: &str = "UnexpectedServerResponse";
+    let causes: Vec<_> = objects
+        .iter()
+        .map(|stored| (corrupt("/registry", resource, stored, status), key("/registry", resource, stored)))
+        .collect();
+    let more = match causes.len() {
+        0 | 1 => String::new(),
+        many => format!(" (and {} more)", many - 1),
+    };
+    let first = causes.first().map(|(text, _)| text.as_str()).unwrap_or_default();
+    let (group, plural) = (&resource.group, &resource.plural);
+    let message = format!("failed to read one or more {plural}.{group} from the storage: {first}{more}");
+    let details =
+        Details { name: "list".into(), group: group.clone(), kind: plural.clone(), ..Details::default() };
+    causes
+        .into_iter()
+        .fold(Status::new(500, "StorageReadError", message).with_details(details), |status, (text, key)| {
+            status.with_cause(REASON, text, &key)
+        })
+}
+
+/// What upstream's storage says of an object that it cannot decode.
+fn corrupt(prefix: &str, resource: &Resource, stored: &Object, status: &Status) -> String {
+    format!(
+        "StorageError: corrupt object, Code: 7, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: object not decodable \
+         revision={}: {}",
+        key(prefix, resource, stored),
+        stored.revision(),
+        status.message
+    )
+}
+
+/// Where upstream stores an object.
+fn key(prefix: &str, resource: &Resource, stored: &Object) -> String {
+    let value = stored.value();
+    let namespace = object::namespace(value).map(|namespace| format!("{namespace}/")).unwrap_or_default();
+    format!("{prefix}/{}/{namespace}{}", resource.stored_under(), object::name(value))
+}
+
+/// What can be said without a look at the schema: a built-in object, or one that is stored as it is shown.
+fn at_once<'a>(resource: &'a Resource, stored: &Arc<Object>) -> Result<Document, &'a Custom> {
+    let same_version = stored.bytes().starts_with(resource.prefix().as_bytes());
+    let Some(custom) = &resource.custom else {
+        return Ok(if same_version {
+            Document::Stored(stored.clone())
+        } else {
+            Document::Made(Arc::new(convert_built_in(resource, stored.value())))
+        });
+    };
+    if same_version && stored.revision() >= custom.definition.valid_from && !custom.defaults_on_read() {
+        return Ok(Document::Stored(stored.clone()));
+    }
+    Err(custom)
+}
+
+async fn show(state: &Arc<State>, custom: &Custom, stored: &Arc<Object>) -> Result<Arc<Value>, Status> {
+    let Some(version) = custom.served() else { return Ok(stored.value().clone()) };
+    let shown = convert::show(state, &custom.definition, version, std::slice::from_ref(stored)).await?;
+    Ok(shown.into_iter().next().map_or_else(|| stored.value().clone(), Arc::new))
+}
+
+/// An object of one version of a resource in another version of it.
+///
+/// # Errors
+/// 500 if it cannot be converted.
+pub(crate) async fn to_version(state: &Arc<State>, to: &Resource, mut value: Value) -> Result<Value, Status> {
+    if object::api_version(&value) == to.api_version() {
+        return Ok(value);
+    }
+    match &to.custom {
+        Some(custom) => {
+            let Some(version) = custom.served() else { return Ok(value) };
+            let converted = convert::convert(state, &custom.definition, vec![value], version).await?;
+            Ok(converted.into_iter().next().unwrap_or_default())
+        }
+        None if to.group == "events.k8s.io" => Ok(event_from_core(&value)),
+        None if object::kind(&value) == "Event" && to.group.is_empty() => {
+            value = event_to_core(&value);
+            kinds::read(&to.gvk(), &mut value)?;
+            Ok(value)
+        }
+        None if to.kind == AUTOSCALER => Ok(builtin::convert_autoscaler(&value, &to.api_version())),
+        None => {
+            value.set(&["apiVersion"], to.api_version());
+            Ok(value)
+        }
+    }
+}
+
+/// Turns an object of this resource's version into the form that is stored.
+///
+/// # Errors
+/// 500 if it cannot be converted to the stored version.
+pub(crate) async fn to_storage(
+    state: &Arc<State>,
+    resource: &Resource,
+    value: &mut Value,
+) -> Result<(), Status> {
+    match &resource.custom {
+        Some(custom) => {
+            if let Some(storage) = custom.definition.storage()
+                && object::api_version(value) != storage.api_version
+            {
+                let taken = std::mem::take(value);
+                let converted = convert::convert(state, &custom.definition, vec![taken], storage).await?;
+                *value = converted.into_iter().next().unwrap_or_default();
+            }
+        }
+        None if resource.group == "events.k8s.io" => {
+            *value = event_to_core(value);
+            kinds::read(&Gvk::new("", "v1", "Event"), value)?;
+        }
+        None if resource.kind == AUTOSCALER => {
+            *value = builtin::convert_autoscaler(value, "autoscaling/v2");
+        }
+        None => {}
+    }
+    Ok(())
+}
+
+/// Makes an autoscaler that is written in its first version one of the second, and takes the part that the write does not
+/// touch from what is stored: the first version cannot say all of it. Everything else is left alone.
+pub(crate) fn keep_untouched(target: &Target, new: Value, stored: &Object) -> Value {
+    let resource = &target.resource;
+    if resource.kind != AUTOSCALER || resource.version != "v1" || !resource.is_built_in() {
+        return new;
+    }
+    let mut second = builtin::convert_autoscaler(&new, "autoscaling/v2");
+    let untouched = if target.subresource.is_none() { "status" } else { "spec" };
+    match stored.value().get(untouched) {
+        Some(part) => second.set(&[untouched], part.clone()),
+        None => {
+            second.take(&[untouched]);
+        }
+    }
+    second
+}
+
+/// What a write that is only tried would come to: the object as it would be read back.
+///
+/// # Errors
+/// 500 if it cannot be converted to the stored version and back.
+pub(crate) async fn rehearse(
+    state: &Arc<State>,
+    resource: &Resource,
+    mut value: Value,
+) -> Result<Document, Status> {
+    let Some(custom) = &resource.custom else { return Ok(value.into()) };
+    let Some(version) = custom.served() else { return Ok(value.into()) };
+    to_storage(state, resource, &mut value).await?;
+    let shown = convert::read(state, &custom.definition, version, value).await?;
+    Ok(shown.into())
+}
+
+/// Whether a write would store what is stored already. An object that is stored in an older version, or without the
+/// defaults of today, is written again although its client sees no difference.
+///
+/// # Errors
+/// 500 if it cannot be converted to the stored version.
+pub(crate) async fn is_stored(
+    state: &Arc<State>,
+    resource: &Resource,
+    stored: &Object,
+    (current, new): (&Value, &Value),
+) -> Result<bool, Status> {
+    let Some(custom) = &resource.custom else { return Ok(new == current) };
+    if new != current && !custom.definition.has_many_versions() {
+        return Ok(false);
+    }
+    let mut value = new.clone();
+    to_storage(state, resource, &mut value).await?;
+    Ok(value == **stored.value())
+}
+
+/// A built-in object in another version.
+pub(crate) fn between(value: &Value, api_version: &str) -> Value {
+    match (object::api_version(value), api_version) {
+        ("v1", "events.k8s.io/v1") => event_from_core(value),
+        ("events.k8s.io/v1", "v1") => event_to_core(value),
+        _ if object::kind(value) == AUTOSCALER => builtin::convert_autoscaler(value, api_version),
+        _ => {
+            let mut value = value.clone();
+            value.set(&["apiVersion"], api_version);
+            value
+        }
+    }
+}
+
+fn convert_built_in(resource: &Resource, stored: &Value) -> Value {
+    if resource.group == "events.k8s.io" {
+        return event_from_core(stored);
+    }
+    if resource.kind == AUTOSCALER {
+        return builtin::convert_autoscaler(stored, &resource.api_version());
+    }
+    let mut value = stored.clone();
+    value.set(&["apiVersion"], resource.api_version());
+    value
+}
+
+/// Fields whose names differ between the two faces of an event: core, events.k8s.io.
+const EVENT_FIELDS: [(&str, &str); 7] = [
+    ("involvedObject", "regarding"),
+    ("message", "note"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+    ("reportingComponent", "reportingController"),
+];
+
+fn event_from_core(core: &Value) -> Value {
+    let mut event = rename(core, "events.k8s.io/v1", |key| {
+        EVENT_FIELDS.iter().find(|(core, _)| *core == key).map_or(key, |(_, new)| new)
+    });
+    // The older kind writes these also when they are empty.
+    for key in ["reportingController", "reportingInstance"] {
+        if event.str_at(&[key]) == Some("") {
+            event.take(&[key]);
+        }
+    }
+    event
+}
+
+fn event_to_core(event: &Value) -> Value {
+    rename(event, "v1", |key| EVENT_FIELDS.iter().find(|(_, new)| *new == key).map_or(key, |(core, _)| core))
+}
+
+fn rename<'a>(from: &'a Value, api_version: &str, name: impl Fn(&'a str) -> &'a str) -> Value {
+    let fields: Map = from
+        .as_object()
+        .into_iter()
+        .flat_map(|map| map.iter())
+        .map(|(key, value)| (name(key).to_owned(), value.clone()))
+        .collect();
+    let mut value = Value::Object(fields);
+    value.set(&["apiVersion"], api_version);
+    if object::kind(&value).is_empty() {
+        value.set(&["kind"], "Event");
+    }
+    value
+}

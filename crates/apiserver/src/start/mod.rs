@@ -1,0 +1,5 @@
+//! What is there before the first request.
+
+pub(crate) mod bootstrap;
+pub(crate) mod components;
+pub(crate) mod seeds;
