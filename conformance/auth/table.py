@@ -2,7 +2,7 @@
 import os
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TABLE = os.path.join(HERE, "..", "..", "crates", "apiserver", "src", "bootstrap_rbac", "policy.txt")
+TABLE = os.path.join(HERE, "..", "..", "crates", "apiserver", "src", "authorization", "bootstrap_rbac", "policy.txt")
 PART = "rbac.authorization.k8s.io/aggregate-to-"
 HEAD = """# The roles and bindings of a new cluster, as kube-apiserver 1.37.2 makes them. Made by conformance/auth/record.py.
 # role and clusterrole: [NAMESPACE/]NAME, +X part of the aggregated role X, * aggregated itself. A rule: verbs, then groups:
