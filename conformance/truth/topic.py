@@ -62,6 +62,7 @@ class Topic:
         ${x*9} is xxxxxxxxx.
         keep: the members of the answer that are written down (default: all; a.b is one inside). save: {x: "path.in.answer"}.
         raw: the path goes out as it stands, without what the client library makes of it.
+        headers: of {"latin-1": text} each character is a byte.
         written: the answer is written down letter by letter."""
         step = {"do": f"{method} {path}"}
         if self.about:
@@ -97,7 +98,7 @@ class Topic:
             step["save"] = save
         if keep is not None:
             step["keep"] = keep
-        wire = {"Accept": "application/json", "User-Agent": "recorder/1", **sent}
+        wire = {"Accept": "application/json", "User-Agent": "recorder/1", **{name: sent_bytes(value) for name, value in sent.items()}}
         if data is not None:
             wire.setdefault("Content-Type", "application/json")
         if groups:  # a header that repeats
@@ -201,7 +202,7 @@ class Topic:
         response.status_code, response._content = answer.status, answer.read()
         joined = {}
         for name, value in answer.getheaders():
-            value = value.encode("latin-1").decode()
+            value = value.encode("latin-1").decode(errors="replace")
             joined[name] = f"{joined[name]}, {value}" if name in joined else value
         response.headers = requests.structures.CaseInsensitiveDict(joined)
         connection.close()
@@ -380,6 +381,11 @@ class Topic:
                 return "AGE"
             return self.text(value)
         return value
+
+
+def sent_bytes(value):
+    """A header as the client library takes it, which writes characters as bytes of that number."""
+    return value["latin-1"] if isinstance(value, dict) else value
 
 
 def has_whole_floats(value):

@@ -56,7 +56,7 @@ pub(crate) fn json_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",
-        Value::Int(_) | Value::Float(_) => "number",
+        Value::Int(_) | Value::Float(_) | Value::Spelled(_) => "number",
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",

@@ -216,7 +216,7 @@ impl Validator<'_> {
             Value::Null => return,
             Value::Bool(_) => (Type::Boolean, ""),
             Value::Int(_) => (Type::Integer, "int64"),
-            Value::Float(_) => (Type::Number, "float64"),
+            Value::Float(_) | Value::Spelled(_) => (Type::Number, "float64"),
             Value::String(_) => (Type::String, ""),
             Value::Array(_) => (Type::Array, ""),
             Value::Object(_) => (Type::Object, ""),

@@ -14,6 +14,9 @@ pub enum Value {
     Int(i64),
     /// Any other number; never NaN or infinite when it came from JSON.
     Float(f64),
+    /// A number that is spelled otherwise than it would be written, as the text has it. Documents of unknown kinds have none:
+    /// see [`crate::parse::json_spelled`].
+    Spelled(Box<str>),
     /// A string.
     String(String),
     /// A list.
@@ -122,6 +125,7 @@ impl Value {
         match self {
             Self::Int(i) => Some(*i as f64),
             Self::Float(f) => Some(*f),
+            Self::Spelled(literal) => literal.parse().ok(),
             _ => None,
         }
     }
@@ -157,7 +161,7 @@ impl Value {
             Self::Null => "null",
             Self::Bool(_) => "boolean",
             Self::Int(_) => "integer",
-            Self::Float(_) => "number",
+            Self::Float(_) | Self::Spelled(_) => "number",
             Self::String(_) => "string",
             Self::Array(_) => "array",
             Self::Object(_) => "object",
@@ -168,19 +172,20 @@ impl Value {
     pub fn to_json(&self) -> String {
         let mut out = Vec::with_capacity(256);
         self.write_json(&mut out);
-        // Written by serde_json, which emits UTF-8 only.
+        // Strings are UTF-8, and all the rest is ASCII.
         String::from_utf8(out).unwrap_or_default()
     }
 
     /// Appends the canonical JSON text to `out`.
     pub fn write_json(&self, out: &mut Vec<u8>) {
-        // Writing to a vector cannot fail, and a document holds nothing that serde_json refuses.
-        let _infallible = serde_json::to_writer(out, self);
+        crate::go_json::write_plain(self, out);
     }
 
     /// The JSON text with two spaces of indentation, as `kubectl get -o json` and `?pretty=true` print it.
     pub fn to_json_pretty(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_default()
+        let mut compact = Vec::with_capacity(256);
+        self.write_json(&mut compact);
+        String::from_utf8(crate::go_json::indent(&compact)).unwrap_or_default()
     }
 }
 

@@ -5,23 +5,33 @@ use crate::Value;
 
 /// Appends a document, the members of its objects in the order of their keys.
 pub fn write(value: &Value, out: &mut Vec<u8>) {
+    write_as::<true>(value, out);
+}
+
+/// Appends a document as [`write()`] does, and leaves alone what HTML could misread.
+pub fn write_plain(value: &Value, out: &mut Vec<u8>) {
+    write_as::<false>(value, out);
+}
+
+fn write_as<const HTML: bool>(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.extend_from_slice(b"null"),
         Value::Bool(true) => out.extend_from_slice(b"true"),
         Value::Bool(false) => out.extend_from_slice(b"false"),
         Value::Int(number) => integer(*number, out),
         Value::Float(number) => float(*number, out),
-        Value::String(text) => string(text, out),
-        Value::Array(items) => list(items, out, write),
+        Value::Spelled(literal) => out.extend_from_slice(literal.as_bytes()),
+        Value::String(text) => string_as::<HTML>(text, out),
+        Value::Array(items) => list(items, out, write_as::<HTML>),
         Value::Object(map) => {
             out.push(b'{');
             for (at, (key, value)) in map.iter().enumerate() {
                 if at > 0 {
                     out.push(b',');
                 }
-                string(key, out);
+                string_as::<HTML>(key, out);
                 out.push(b':');
-                write(value, out);
+                write_as::<HTML>(value, out);
             }
             out.push(b'}');
         }
@@ -42,6 +52,10 @@ pub fn list(items: &[Value], out: &mut Vec<u8>, mut item: impl FnMut(&Value, &mu
 
 /// Appends a string in quotes.
 pub fn string(text: &str, out: &mut Vec<u8>) {
+    string_as::<true>(text, out);
+}
+
+fn string_as<const HTML: bool>(text: &str, out: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     out.push(b'"');
     let bytes = text.as_bytes();
@@ -55,9 +69,10 @@ pub fn string(text: &str, out: &mut Vec<u8>) {
             b'\t' => b't',
             8 => b'b',
             12 => b'f',
-            0..=31 | b'<' | b'>' | b'&' => 0,
+            0..=31 => 0,
+            b'<' | b'>' | b'&' if HTML => 0,
             // U+2028 and U+2029, which end a line for JavaScript.
-            0xe2 if matches!(bytes.get(at + 1..at + 3), Some([0x80, 0xa8 | 0xa9])) => {
+            0xe2 if HTML && matches!(bytes.get(at + 1..at + 3), Some([0x80, 0xa8 | 0xa9])) => {
                 out.extend_from_slice(bytes.get(start..at).unwrap_or_default());
                 out.extend_from_slice(b"\\u202");
                 out.push(if bytes.get(at + 2) == Some(&0xa8) { b'8' } else { b'9' });
@@ -81,14 +96,26 @@ pub fn string(text: &str, out: &mut Vec<u8>) {
 }
 
 fn integer(number: i64, out: &mut Vec<u8>) {
-    use std::io::Write as _;
-    // Writing to a vector cannot fail.
-    let _infallible = write!(out, "{number}");
+    let mut digits = [0; 20];
+    let (mut at, mut rest) = (digits.len(), number.unsigned_abs());
+    while let Some(slot) = at.checked_sub(1).and_then(|before| digits.get_mut(before)) {
+        at -= 1;
+        *slot = b'0' + u8::try_from(rest % 10).unwrap_or_default();
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if number < 0 {
+        out.push(b'-');
+    }
+    out.extend_from_slice(digits.get(at..).unwrap_or_default());
 }
 
 /// Appends a number with or without a fraction.
 pub fn float(number: f64, out: &mut Vec<u8>) {
     use std::io::Write as _;
+    // Writing to a vector cannot fail.
     let size = number.abs();
     if size != 0.0 && !(1e-6..1e21).contains(&size) {
         let text = format!("{number:e}");

@@ -9,6 +9,7 @@ pub mod go_json;
 mod gvk;
 mod map;
 pub mod names;
+mod number;
 pub mod object;
 pub mod parse;
 mod quantity;

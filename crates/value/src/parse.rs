@@ -11,7 +11,7 @@ mod tolerant;
 /// How deep documents may nest.
 pub(crate) const DEEPEST: usize = 128;
 
-pub use syntax::{json_number, json_syntax_error};
+pub use syntax::json_syntax_error;
 
 /// A document and what strict decoding has to say of its text.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,8 @@ pub struct Parsed {
     pub value: Value,
     /// Paths of keys that came more than once, such as `spec.ports[0].name`, each once; at most 100.
     pub duplicates: Vec<String>,
+    /// Whether numbers may be kept as they are spelled: [`Value::read_numbers`] reads them.
+    pub spelled: bool,
 }
 
 /// The text is not a document.
@@ -43,12 +45,16 @@ pub enum ParseError {
 /// [`ParseError::Json`] for anything that is not exactly one JSON document, [`ParseError::Number`] for a number that no float
 /// can hold.
 pub fn json(text: &[u8]) -> Result<Parsed, ParseError> {
-    tolerantly(text, |text| {
-        let mut scan = Scan::default();
-        let mut parser = serde_json::Deserializer::from_slice(text);
-        let value = Seed(&mut scan).deserialize(&mut parser).and_then(|v| parser.end().map(|()| v))?;
-        Ok(Parsed { value, duplicates: scan.duplicates })
-    })
+    read(text, Numbers::Read, false)
+}
+
+/// Parses one JSON document as [`json`] does, and keeps the spelling of numbers that would be written otherwise, and of those that no
+/// float can hold: for what is read by its type, or compared by its text.
+///
+/// # Errors
+/// [`ParseError::Json`] for anything that is not exactly one JSON document.
+pub fn json_spelled(text: &[u8]) -> Result<Parsed, ParseError> {
+    read(text, Numbers::Spelled, false)
 }
 
 /// Parses one JSON document that nests deeper than [`json`] reads, up to the 10,000 levels of Go: what is too deep is left out, and
@@ -59,7 +65,7 @@ pub fn json_cut(text: &[u8]) -> Option<Parsed> {
     }
     let mut scan = Scan { levels: Some(DEEPEST - 2), ..Scan::default() };
     let value = Seed(&mut scan).deserialize(&mut serde_json::Deserializer::from_slice(text)).ok()?;
-    Some(Parsed { value, duplicates: scan.duplicates })
+    Some(Parsed { value, duplicates: scan.duplicates, spelled: false })
 }
 
 /// Whether something of a document that [`json_cut`] has read was left out.
@@ -73,15 +79,12 @@ pub fn is_cut(value: &Value) -> bool {
 }
 
 /// Parses one JSON document as Go reads it into a struct: an object whose key comes twice is filled from both. For a text that
-/// [`json`] has read.
+/// [`json_spelled`] has read, whose numbers are kept in the same way.
 ///
 /// # Errors
-/// As [`json`].
+/// As [`json_spelled`].
 pub fn json_merging(text: &[u8]) -> Result<Value, ParseError> {
-    tolerantly(text, |text| {
-        let mut scan = Scan { merges: true, ..Scan::default() };
-        Seed(&mut scan).deserialize(&mut serde_json::Deserializer::from_slice(text))
-    })
+    read(text, Numbers::Spelled, true).map(|parsed| parsed.value)
 }
 
 /// Shows the paths of all keys of a JSON document, such as `spec.ports[0].name`, in the order of the text: the order in which
@@ -93,17 +96,59 @@ pub fn json_keys(text: &[u8], mut show: impl FnMut(&str)) {
     let _broken = Seed(&mut scan).deserialize(&mut serde_json::Deserializer::from_slice(text));
 }
 
-/// Reads a text, and if that fails what Go would read in its place.
-fn tolerantly<T>(text: &[u8], read: impl Fn(&[u8]) -> Result<T, serde_json::Error>) -> Result<T, ParseError> {
-    let error = match read(text) {
-        Ok(read) => return Ok(read),
-        Err(error) if json_syntax_error(text).is_some() => return Err(ParseError::Json(error)),
-        Err(error) => error,
-    };
-    if let Some(literal) = tolerant::too_large(text) {
-        return Err(ParseError::Number(literal));
+/// What is made of numbers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    /// They are read as where nothing is known of them.
+    Read,
+    /// Those that could be spelled in another way are kept as they are spelled.
+    Spelled,
+}
+
+/// Reads a text, and if that fails what Go would read in its place. Numbers of which the reader does not tell enough are read in a
+/// second pass: they are rare.
+fn read(text: &[u8], numbers: Numbers, merges: bool) -> Result<Parsed, ParseError> {
+    let mut scan = Scan { merges, ..Scan::default() };
+    match pass(text, &mut scan) {
+        Ok(value) => {
+            let tells_enough = match numbers {
+                Numbers::Read => !scan.has_negative_zero,
+                Numbers::Spelled => !scan.has_odd_numbers,
+            };
+            if tells_enough {
+                return Ok(Parsed { value, duplicates: scan.duplicates, spelled: false });
+            }
+            read_again(text, numbers, merges)
+        }
+        Err(error) if json_syntax_error(text).is_some() => Err(ParseError::Json(error)),
+        Err(error) => match read_again(&tolerant::mend(text), numbers, merges) {
+            Err(ParseError::Json(_)) => Err(ParseError::Json(error)),
+            other => other,
+        },
     }
-    read(&tolerant::mend(text)).map_err(|_| ParseError::Json(error))
+}
+
+fn pass(text: &[u8], scan: &mut Scan<'_>) -> Result<Value, serde_json::Error> {
+    let mut parser = serde_json::Deserializer::from_slice(text);
+    let value = Seed(scan).deserialize(&mut parser)?;
+    parser.end().map(|()| value)
+}
+
+/// Reads a text of which it is known how its numbers are spelled.
+fn read_again(text: &[u8], numbers: Numbers, merges: bool) -> Result<Parsed, ParseError> {
+    let odd = tolerant::OddNumbers::of(text);
+    if numbers == Numbers::Read
+        && let Some(literal) = odd.too_large()
+    {
+        return Err(ParseError::Number(literal.to_owned()));
+    }
+    let small = odd.without_too_large(text);
+    let mut scan = Scan { merges, literals: Some(odd.literals.into_iter()), ..Scan::default() };
+    let mut value = pass(&small, &mut scan).map_err(ParseError::Json)?;
+    if numbers == Numbers::Read {
+        value.read_numbers().map_err(ParseError::Number)?;
+    }
+    Ok(Parsed { value, duplicates: scan.duplicates, spelled: numbers == Numbers::Spelled })
 }
 
 /// A document and the keys of its text that came more than once.
@@ -164,20 +209,34 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_found_as_it_is_spelled() {
-        let text = br#"{"a": 1.50, "b": [{"c": 1.5}, {"c": 15e-1}], "d": {"c": 1.5}}"#;
-        assert_eq!(json_number(text, &["b", "c"], |literal| literal != "1.5").as_deref(), Some("15e-1"));
-        assert_eq!(json_number(text, &["a"], |_| true).as_deref(), Some("1.50"));
-        assert_eq!(json_number(text, &["c"], |_| true), None);
+    fn zero_with_a_sign_is_the_whole_number_unless_it_is_a_fraction() {
+        assert_eq!(json(b"-0").unwrap().value, Value::Int(0));
+        for text in ["-0.0", "-0e5", "-1e-400"] {
+            let Value::Float(read) = json(text.as_bytes()).unwrap().value else { panic!("{text}") };
+            assert!(read == 0.0 && read.is_sign_negative(), "{text}");
+            assert_eq!(Value::Float(read).to_json(), "-0");
+        }
     }
 
     #[test]
-    fn zero_with_a_sign_is_zero_and_stays_what_it_is() {
-        for text in ["-0", "-0.0", "0"] {
-            let read = json(text.as_bytes()).unwrap().value;
-            let again = json(read.to_json().as_bytes()).unwrap().value;
-            assert_eq!(read, again, "{text}");
-        }
-        assert_eq!(json(b"-0").unwrap().value, Value::Int(0));
+    fn numbers_can_be_kept_as_they_are_spelled() {
+        let text = br#"{"b":[1, 1.0, 1e400, -1e400, 1.5, -0, -0.0, 12345678901234567890, {"c":1e3}],"a":1E5,"b2":2}"#;
+        let parsed = json_spelled(text).unwrap();
+        assert!(parsed.spelled);
+        assert_eq!(
+            parsed.value.to_json(),
+            r#"{"a":1E5,"b":[1,1.0,1e400,-1e400,1.5,-0,-0.0,12345678901234567890,{"c":1e3}],"b2":2}"#
+        );
+        assert_eq!(parsed.value.items_at(&["b"])[4], Value::Float(1.5));
+        assert_eq!(parsed.value.clone().read_numbers(), Err("1e400".to_owned()));
+        let mut small = json_spelled(b"[\"\xff\",1.0,-0,1e2]").unwrap().value;
+        assert_eq!(small.read_numbers(), Ok(()));
+        assert_eq!(small.to_json(), "[\"\u{fffd}\",1,0,100]");
+        let plain = json_spelled(br#"{"a":1,"b":-9223372036854775808}"#).unwrap();
+        assert!(!plain.spelled);
+        assert_eq!(
+            json_merging(br#"{"a":{"b":1.0},"a":{"c":1e400}}"#).unwrap().to_json(),
+            r#"{"a":{"b":1.0,"c":1e400}}"#
+        );
     }
 }

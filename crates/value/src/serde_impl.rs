@@ -17,6 +17,10 @@ impl Serialize for Value {
             // Go prints a float without a fraction as a whole number.
             Self::Float(f) if f.fract() == 0.0 && f.abs() < 1e15 => serializer.serialize_i64(*f as i64),
             Self::Float(f) => serializer.serialize_f64(*f),
+            Self::Spelled(literal) => match Self::number(literal) {
+                Some(number) => number.serialize(serializer),
+                None => serializer.serialize_f64(f64::INFINITY.copysign(literal.parse().unwrap_or_default())),
+            },
             Self::String(s) => serializer.serialize_str(s),
             Self::Array(a) => serializer.collect_seq(a),
             Self::Object(m) => m.serialize(serializer),
@@ -60,6 +64,12 @@ pub(crate) struct Scan<'a> {
     pub(crate) show: Option<&'a mut dyn FnMut(&str)>,
     /// Whether an object whose key comes again is filled from both.
     pub(crate) merges: bool,
+    /// The literals of the numbers that are no short whole ones, in the order of the text, if they are to be kept.
+    pub(crate) literals: Option<std::vec::IntoIter<&'a str>>,
+    /// Whether there was a number that is no short whole one.
+    pub(crate) has_odd_numbers: bool,
+    /// Whether there was a zero with a sign.
+    pub(crate) has_negative_zero: bool,
     /// How many more levels are read; what is nested deeper is replaced by [`CUT`]. Without a number nothing is.
     pub(crate) levels: Option<usize>,
 }
@@ -77,6 +87,15 @@ impl Scan<'_> {
                 true
             }
             None => true,
+        }
+    }
+
+    /// A number that may have several spellings.
+    fn odd_number(&mut self, read: Value) -> Value {
+        self.has_odd_numbers = true;
+        match &mut self.literals {
+            Some(literals) => literals.next().map_or(read, Value::spelled),
+            None => read,
         }
     }
 
@@ -125,15 +144,21 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
     }
 
     fn visit_u64<E: Error>(self, u: u64) -> Result<Value, E> {
-        Ok(i64::try_from(u).map_or(Value::Float(u as f64), Value::Int))
+        Ok(match i64::try_from(u) {
+            Ok(number) => Value::Int(number),
+            Err(_) => self.0.odd_number(Value::Float(u as f64)),
+        })
     }
 
     fn visit_f64<E: Error>(self, f: f64) -> Result<Value, E> {
-        // The reader makes a float of `-0`, which is the whole number zero.
-        if f == 0.0 && f.is_sign_negative() {
-            return Ok(Value::Int(0));
+        if !f.is_finite() {
+            return Err(E::custom("NaN and infinity are not allowed"));
         }
-        if f.is_finite() { Ok(Value::Float(f)) } else { Err(E::custom("NaN and infinity are not allowed")) }
+        if f == 0.0 && f.is_sign_negative() {
+            // The reader makes the same of `-0`, which is the whole number zero, and of `-0.0`, which is not.
+            self.0.has_negative_zero = true;
+        }
+        Ok(self.0.odd_number(Value::Float(f)))
     }
 
     fn visit_str<E: Error>(self, s: &str) -> Result<Value, E> {

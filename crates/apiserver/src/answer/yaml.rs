@@ -110,6 +110,10 @@ impl Writer {
             Value::Bool(flag) => self.put(if *flag { "true" } else { "false" }),
             Value::Int(number) => self.put(&number.to_string()),
             Value::Float(number) => self.put(&float(*number)),
+            Value::Spelled(literal) => match Value::number(literal) {
+                Some(number) => self.short(&number, indent),
+                None => self.scalar(literal, indent, false),
+            },
         }
     }
 

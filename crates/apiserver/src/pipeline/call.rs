@@ -12,7 +12,7 @@ use crate::answer::render::{self, Style};
 use crate::doors::body::{self, Body};
 use crate::registry::subresources;
 use crate::request::Query;
-use crate::request::intake::{self, Incoming};
+use crate::request::intake::{self, Incoming, Numbers};
 use crate::request::options::{DeleteOptions, ListOptions, WatchOptions, WriteOptions};
 use crate::state::{Context, Target};
 use crate::streaming::WatchSocket;
@@ -73,7 +73,7 @@ impl Call<'_> {
         let bytes = body::read(request.into_body()).await?;
         if self.target.subresource.as_deref() == Some("scale") && !self.target.resource.is_built_in() {
             // The path is enough to tell what it is, as for built-in kinds.
-            return intake::decode(encoding, &bytes);
+            return intake::decode(encoding, &bytes, Numbers::Spelled);
         }
         intake::decode_object(encoding, &bytes, &self.target.resource)
     }
@@ -161,7 +161,12 @@ impl Call<'_> {
             PatchKind::Apply => negotiate::Encoding::Yaml,
             _ => negotiate::Encoding::Json,
         };
-        let incoming = read_patch(encoding, &bytes).map_err(|status| match kind {
+        let numbers = match kind {
+            // What the patch says is put into the text of the object.
+            PatchKind::Json | PatchKind::Merge => Numbers::Spelled,
+            PatchKind::Strategic | PatchKind::Apply => Numbers::Read,
+        };
+        let incoming = read_patch(encoding, &bytes, numbers).map_err(|status| match kind {
             PatchKind::Apply => status,
             // What is well-formed is read only once there is an object to patch.
             _ if status.message.starts_with("json: ") && !self.has_object() => self.target.not_found(),
@@ -208,8 +213,8 @@ impl Call<'_> {
 }
 
 /// Reads a patch. What is applied is YAML whatever it looks like; how it looks decides which stage of upstream fails.
-fn read_patch(encoding: negotiate::Encoding, bytes: &Bytes) -> Result<Incoming, Status> {
-    let read = intake::decode(encoding, bytes);
+fn read_patch(encoding: negotiate::Encoding, bytes: &Bytes, numbers: Numbers) -> Result<Incoming, Status> {
+    let read = intake::decode(encoding, bytes, numbers);
     if encoding != negotiate::Encoding::Yaml {
         return read;
     }

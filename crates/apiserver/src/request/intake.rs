@@ -38,6 +38,17 @@ pub(crate) struct Spelling {
     text: Bytes,
     /// Whether something was nested too deeply to be read. It does not matter unless it would be kept.
     cut: bool,
+    /// Whether numbers may be kept as they are spelled.
+    spelled: bool,
+}
+
+/// What is made of the numbers of a JSON text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Numbers {
+    /// Nothing is known of what they are read into.
+    Read,
+    /// They are kept as they are spelled until it is known.
+    Spelled,
 }
 
 impl Spelling {
@@ -50,8 +61,9 @@ impl Spelling {
 impl Incoming {
     /// What a patch made of another document; what is wrong with the text of the patch stays so.
     pub(crate) fn patched(&self, value: Value) -> Incoming {
-        let (duplicates, cut) = (self.spelling.duplicates.clone(), self.spelling.cut);
-        Incoming { value, spelling: Spelling { duplicates, cut, ..Spelling::default() } }
+        let Spelling { duplicates, cut, spelled, .. } = &self.spelling;
+        let (duplicates, cut, spelled) = (duplicates.clone(), *cut, *spelled);
+        Incoming { value, spelling: Spelling { duplicates, cut, spelled, ..Spelling::default() } }
     }
 
     /// Refuses a document of which something was nested too deeply to be read.
@@ -82,7 +94,8 @@ pub(crate) fn decode_object(
     if encoding == Encoding::Protobuf {
         return decode_protobuf(bytes, resource);
     }
-    let mut incoming = match decode(encoding, bytes) {
+    let numbers = if resource.is_built_in() { Numbers::Spelled } else { Numbers::Read };
+    let mut incoming = match decode(encoding, bytes, numbers) {
         Ok(incoming) => incoming,
         // It is well-formed; Go finds that it does not fit when it reads it into a value.
         Err(status) if encoding == Encoding::Json && status.message.starts_with("json: ") => {
@@ -198,10 +211,14 @@ pub(crate) fn read_answer(bytes: &[u8]) -> Result<Value, String> {
 ///
 /// # Errors
 /// 400 if the bytes are not what the encoding says; the text is that of Go's parser.
-pub(crate) fn decode(encoding: Encoding, bytes: &Bytes) -> Result<Incoming, Status> {
+pub(crate) fn decode(encoding: Encoding, bytes: &Bytes, numbers: Numbers) -> Result<Incoming, Status> {
     match encoding {
         Encoding::Json => {
-            let (parsed, cut) = match parse::json(bytes) {
+            let read = match numbers {
+                Numbers::Read => parse::json(bytes),
+                Numbers::Spelled => parse::json_spelled(bytes),
+            };
+            let (parsed, cut) = match read {
                 Ok(parsed) => (parsed, false),
                 Err(error) => match parse::json_cut(bytes).filter(|parsed| parse::is_cut(&parsed.value)) {
                     Some(parsed) => (parsed, true),
@@ -212,7 +229,8 @@ pub(crate) fn decode(encoding: Encoding, bytes: &Bytes) -> Result<Incoming, Stat
                 },
             };
             let text = bytes.clone();
-            let spelling = Spelling { duplicates: parsed.duplicates, text, cut, ..Spelling::default() };
+            let (duplicates, spelled) = (parsed.duplicates, parsed.spelled);
+            let spelling = Spelling { duplicates, text, cut, spelled, ..Spelling::default() };
             Ok(Incoming { value: parsed.value, spelling })
         }
         Encoding::Yaml => {
@@ -242,7 +260,7 @@ fn too_deep() -> Status {
 /// 400 if they are no `DeleteOptions`.
 pub(crate) fn decode_options(encoding: Encoding, bytes: &Bytes) -> Result<Value, Status> {
     let json = encoding == Encoding::Json;
-    let mut value = decode(encoding, bytes)
+    let mut value = decode(encoding, bytes, Numbers::Spelled)
         .map_err(|status| {
             let text = if json { json_parse_error(&status.message) } else { status.message };
             Status::bad_request(text)
@@ -307,13 +325,14 @@ pub(crate) fn read_patched(
     if resource.is_built_in() {
         return read(context, resource, incoming, validation);
     }
-    let (kind, value) = (&resource.kind, incoming.value);
+    let (kind, mut value) = (&resource.kind, incoming.value);
+    let numbers = if incoming.spelling.spelled { value.read_numbers() } else { Ok(()) };
     let why = match wrong_type_meta(&value) {
         Some(why) => Some(json_parse_error(&why)),
         None if object::kind(&value).is_empty() => {
             Some(format!("Object 'Kind' is missing in '{}'", value.to_json()))
         }
-        None => None,
+        None => numbers.err().map(|literal| parse::ParseError::Number(literal).to_string()),
     };
     if let Some(why) = why {
         return Err(Status::bad_request(format!(
@@ -354,12 +373,7 @@ fn read_kind(
     }
     if resource.is_built_in() {
         context.note_given(&value);
-        builtin::decode(&gvk, &mut value).map_err(|error| {
-            let error = error.with_spelling(|path, number| {
-                parse::json_number(&spelling.text, path, |literal| literal.parse() == Ok(number))
-            });
-            Status::bad_request(error.to_string())
-        })?;
+        builtin::decode(&gvk, &mut value).map_err(|error| Status::bad_request(error.to_string()))?;
     } else {
         read_metadata(&gvk, &mut value)?;
         embedded?;

@@ -217,21 +217,25 @@ impl Talk {
         let (method, path) = step.str_at(&["do"]).unwrap().split_once(' ').unwrap();
         let mut request = Request::builder().method(method).uri(self.fill(path));
         let mut headers =
-            vec![("Accept", "application/json".to_owned()), ("User-Agent", "recorder/1".to_owned())];
+            vec![("Accept", b"application/json".to_vec()), ("User-Agent", b"recorder/1".to_vec())];
         let body = step.get("body").map(|body| self.body(body));
         if body.is_some() {
-            headers.push(("Content-Type", "application/json".to_owned()));
+            headers.push(("Content-Type", b"application/json".to_vec()));
         }
         for (name, value) in
             step.get("headers").and_then(Value::as_object).into_iter().flat_map(|map| map.iter())
         {
             headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+            if let Some(latin) = value.str_at(&["latin-1"]) {
+                headers.push((name, latin.chars().map(|c| u8::try_from(c).unwrap()).collect()));
+                continue;
+            }
             for value in value.as_str().unwrap().split(if name == "Impersonate-Group" { ',' } else { '\n' }) {
-                headers.push((name, value.to_owned()));
+                headers.push((name, value.as_bytes().to_vec()));
             }
         }
         for (name, value) in headers {
-            request = request.header(name, value);
+            request = request.header(name, &value[..]);
         }
         let request = request.body(Full::new(body.unwrap_or_default())).unwrap();
         let (parts, body) = self.service.clone().oneshot(request).await.unwrap().into_parts();

@@ -229,6 +229,7 @@ fn print(value: &Value) -> String {
         Value::Bool(value) => value.to_string(),
         Value::Int(number) => number.to_string(),
         Value::Float(number) => number::general(*number),
+        Value::Spelled(literal) => literal.to_string(),
         Value::String(text) => field::quote(text),
         Value::Array(items) => format!("[{}]", items.iter().map(print).collect::<Vec<_>>().join(",")),
         Value::Object(fields) => {
@@ -328,7 +329,7 @@ fn compare_objects(a: &Map, b: &Map) -> Ordering {
 
 fn rank(value: &Value) -> u8 {
     match value {
-        Value::Int(_) | Value::Float(_) => 0,
+        Value::Int(_) | Value::Float(_) | Value::Spelled(_) => 0,
         Value::String(_) => 1,
         Value::Bool(_) => 2,
         Value::Array(_) => 3,

@@ -23,7 +23,7 @@ pub(super) fn string(value: &Value) -> String {
     match value {
         Value::String(text) => text.to_string(),
         Value::Null => "%!s(<nil>)".into(),
-        Value::Bool(_) | Value::Int(_) | Value::Float(_) => {
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Spelled(_) => {
             format!("%!s({}={})", super::list::type_name(value), go(value))
         }
         Value::Array(items) => format!("[{}]", items.iter().map(string).collect::<Vec<_>>().join(" ")),

@@ -297,7 +297,7 @@ pub(super) fn type_name(value: &Value) -> &'static str {
         Value::Null => "%!s(<nil>)",
         Value::Bool(_) => "bool",
         Value::Int(_) => "int64",
-        Value::Float(_) => "float64",
+        Value::Float(_) | Value::Spelled(_) => "float64",
         Value::String(_) => "string",
         Value::Array(_) => "[]interface {}",
         Value::Object(_) => "map[string]interface {}",

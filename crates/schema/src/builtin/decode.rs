@@ -50,21 +50,6 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-impl DecodeError {
-    /// Go names a number as the text spells it: `spelled` is asked for the spelling of a number, by the keys that lead to it.
-    #[must_use]
-    pub fn with_spelling(mut self, spelled: impl FnOnce(&[&str], f64) -> Option<String>) -> Self {
-        let path: Vec<&str> = self.failure.path.iter().rev().copied().collect();
-        if let Why::Type { found, .. } = &mut self.failure.why
-            && let Some(Ok(number)) = found.strip_prefix("number ").map(str::parse)
-            && let Some(spelled) = spelled(&path, number)
-        {
-            *found = format!("number {spelled}");
-        }
-        self
-    }
-}
-
 /// Reads `object` as Go would read it into the struct of `gvk`, and leaves it as Go would write it. Fields that the
 /// kind does not have are removed: prune by the schema first if they are to be told. A kind that is not built in is
 /// left alone.
@@ -94,13 +79,12 @@ impl Failure {
     }
 
     fn type_(found: &Value, wanted: String) -> Self {
-        let found = match found {
-            Value::Bool(_) => "bool".to_owned(),
+        let found = match (found, found.literal()) {
+            (Value::Bool(_), _) => "bool".to_owned(),
             // A number of the wrong range is shown, a number in place of something else is not.
-            Value::Int(n) if is_number(&wanted) => format!("number {n}"),
-            Value::Float(n) if is_number(&wanted) => format!("number {n}"),
-            Value::Int(_) | Value::Float(_) => "number".to_owned(),
-            other => other.kind_name().to_owned(),
+            (_, Some(literal)) if is_number(&wanted) => format!("number {literal}"),
+            (_, Some(_)) => "number".to_owned(),
+            (other, None) => other.kind_name().to_owned(),
         };
         Self::new(Why::Type { found, wanted })
     }
@@ -165,6 +149,7 @@ pub(crate) fn is_omitted(field: &Field, value: &Value) -> bool {
         Value::Bool(b) => !b,
         Value::Int(i) => *i == 0 && field.form != Form::IntOrString,
         Value::Float(f) => *f == 0.0,
+        Value::Spelled(_) => false,
         Value::String(s) => s.is_empty(),
         Value::Array(a) => a.is_empty(),
         Value::Object(m) => m.is_empty(),
@@ -224,7 +209,20 @@ fn read(form: &Form, value: &mut Value) -> Result<(), Failure> {
         (Form::String, Value::String(_)) | (Form::Bool, Value::Bool(_)) | (Form::Int64, Value::Int(_)) => {
             Ok(())
         }
-        (Form::Double, Value::Int(_) | Value::Float(_)) | (Form::Json, _) => Ok(()),
+        (Form::Double, Value::Int(_) | Value::Float(_)) => Ok(()),
+        (Form::Int32 | Form::Int64 | Form::IntOrString, Value::Spelled(literal))
+            if literal.parse::<i64>().is_ok() =>
+        {
+            *value = Value::Int(literal.parse().unwrap_or_default());
+            read(form, value)
+        }
+        (Form::Double, Value::Spelled(literal)) => {
+            *value = Value::number(literal).ok_or_else(|| Failure::type_(value, go_type(form)))?;
+            Ok(())
+        }
+        (Form::Json, _) => value
+            .read_numbers()
+            .map_err(|literal| Failure::type_(&Value::Spelled(literal.into()), "float64".to_owned())),
         (Form::Int32, Value::Int(n)) if i32::try_from(*n).is_ok() => Ok(()),
         (Form::IntOrString, Value::String(_)) => Ok(()),
         (Form::IntOrString, Value::Int(n)) if i32::try_from(*n).is_ok() => Ok(()),
@@ -275,7 +273,7 @@ fn read(form: &Form, value: &mut Value) -> Result<(), Failure> {
         (Form::Quantity, Value::Bool(_) | Value::Array(_) | Value::Object(_)) => {
             Err(Failure::text(ParseQuantityError::Format))
         }
-        (Form::Quantity, Value::String(_) | Value::Int(_) | Value::Float(_)) => {
+        (Form::Quantity, Value::String(_) | Value::Int(_) | Value::Float(_) | Value::Spelled(_)) => {
             let text = match &*value {
                 Value::String(text) => text.trim().to_owned(),
                 other => other.to_json(),
@@ -312,7 +310,7 @@ fn time(text: &str, micro: bool) -> Result<Timestamp, Failure> {
 
 /// Whether a Go type is one of whole numbers.
 fn is_number(name: &str) -> bool {
-    name.starts_with("int") || name.starts_with("uint")
+    name.starts_with("int") || name.starts_with("uint") || name.starts_with("float")
 }
 
 /// The Go name of a struct with its package: `v1.PodSpec`.

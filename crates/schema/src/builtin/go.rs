@@ -181,7 +181,7 @@ fn is_empty(value: &Value) -> bool {
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),
         Value::Object(map) => map.is_empty(),
-        Value::Float(_) => false,
+        Value::Float(_) | Value::Spelled(_) => false,
     }
 }
 

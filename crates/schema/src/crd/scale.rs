@@ -94,7 +94,7 @@ fn go_type(value: &Value) -> &'static str {
         Value::Null => "<nil>",
         Value::Bool(_) => "bool",
         Value::Int(_) => "int64",
-        Value::Float(_) => "float64",
+        Value::Float(_) | Value::Spelled(_) => "float64",
         Value::String(_) => "string",
         Value::Array(_) => "[]interface {}",
         Value::Object(_) => "map[string]interface {}",

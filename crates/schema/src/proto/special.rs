@@ -28,7 +28,7 @@ pub(super) fn json(text: &[u8]) -> Result<Value, Cow<'static, str>> {
     if text.is_empty() {
         return Ok(Value::Null);
     }
-    pilothouse_value::parse::json(text)
+    pilothouse_value::parse::json_spelled(text)
         .map(|parsed| parsed.value)
         .map_err(|_| "a field that holds JSON does not".into())
 }

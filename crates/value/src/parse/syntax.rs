@@ -10,25 +10,9 @@ pub fn json_syntax_error(text: &[u8]) -> Option<String> {
     Scanner::new(text).document().err()
 }
 
-/// How a JSON text spells the number that the keys of `path` lead to, through any items of lists, and that `is` says yes to. Go
-/// names numbers as they are spelled.
-pub fn json_number(text: &[u8], path: &[&str], is: impl Fn(&str) -> bool) -> Option<String> {
-    let mut found = None;
-    Scanner::new(text).numbers(|keys, literal| {
-        let there =
-            keys.len() == path.len() && keys.iter().zip(path).all(|(key, name)| *key == name.as_bytes());
-        if found.is_none() && there && is(literal) {
-            found = Some(literal.to_owned());
-        }
-    });
-    found
-}
-
 pub(super) struct Scanner<'a> {
     text: &'a [u8],
     at: usize,
-    /// The keys of the objects that are open, as they are spelled, if somebody wants to know.
-    keys: Option<Vec<&'a [u8]>>,
 }
 
 /// What a value may be followed by, for the innermost object or array that is open.
@@ -39,20 +23,19 @@ enum Open {
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a [u8]) -> Self {
-        Self { text, at: 0, keys: None }
+        Self { text, at: 0 }
     }
 
-    /// Shows every number with the keys that lead to it, up to where the text breaks.
-    pub(super) fn numbers(mut self, mut show: impl FnMut(&[&'a [u8]], &'a str)) {
-        self.keys = Some(Vec::new());
+    /// Shows every number as it is spelled, up to where the text breaks.
+    pub(super) fn numbers(mut self, mut show: impl FnMut(&'a str)) {
         let _broken = self.walk(&mut show);
     }
 
     fn document(&mut self) -> Result<(), String> {
-        self.walk(&mut |_, _| {})
+        self.walk(&mut |_| {})
     }
 
-    fn walk(&mut self, show: &mut dyn FnMut(&[&'a [u8]], &'a str)) -> Result<(), String> {
+    fn walk(&mut self, show: &mut dyn FnMut(&'a str)) -> Result<(), String> {
         let mut open: Vec<Open> = Vec::new();
         loop {
             // A value begins here.
@@ -84,9 +67,7 @@ impl<'a> Scanner<'a> {
                     self.scalar()?;
                     let literal =
                         self.text.get(start..self.at).and_then(|literal| std::str::from_utf8(literal).ok());
-                    if let (Some(keys), Some(literal)) = (&self.keys, literal) {
-                        show(keys, literal);
-                    }
+                    literal.into_iter().for_each(&mut *show);
                 }
                 _ => self.scalar()?,
             }
@@ -102,14 +83,10 @@ impl<'a> Scanner<'a> {
                         b',' => {
                             self.at += 1;
                             self.space();
-                            self.leave();
                             self.key()?;
                             break;
                         }
-                        b'}' => {
-                            self.leave();
-                            self.close(&mut open);
-                        }
+                        b'}' => self.close(&mut open),
                         c => return Err(invalid(c, "after object key:value pair")),
                     },
                     Some(Open::Array) => match self.peek()? {
@@ -132,13 +109,6 @@ impl<'a> Scanner<'a> {
             return Err(format!("invalid character '{bracket}' exceeded max depth"));
         }
         Ok(())
-    }
-
-    /// The value of a key has ended.
-    fn leave(&mut self) {
-        if let Some(keys) = &mut self.keys {
-            keys.pop();
-        }
     }
 
     fn close(&mut self, open: &mut Vec<Open>) {
@@ -168,14 +138,9 @@ impl<'a> Scanner<'a> {
     }
 
     fn key(&mut self) -> Result<(), String> {
-        let start = self.at + 1;
         match self.next()? {
             b'"' => self.string()?,
             c => return Err(invalid(c, "looking for beginning of object key string")),
-        }
-        let key = self.text.get(start..self.at - 1).unwrap_or_default();
-        if let Some(keys) = &mut self.keys {
-            keys.push(key);
         }
         self.space();
         match self.next()? {

@@ -1,6 +1,8 @@
 //! JSON that Go reads and that is no JSON by the letter: text in bytes that are no characters, halves of characters in escapes,
 //! numbers that are too large. This is for texts that the strict reader has refused.
 
+use std::borrow::Cow;
+
 use super::syntax::Scanner;
 
 const REPLACEMENT: &[u8] = "\u{fffd}".as_bytes();
@@ -54,13 +56,48 @@ fn half(text: &[u8]) -> Option<Half> {
     }
 }
 
-/// The first number of a JSON text that no float can hold, as it is spelled.
-pub(super) fn too_large(text: &[u8]) -> Option<String> {
-    let mut found = None;
-    Scanner::new(text).numbers(|_, literal| {
-        if found.is_none() && literal.parse::<f64>().is_ok_and(f64::is_infinite) {
-            found = Some(literal.to_owned());
+/// The numbers of a JSON text that are not whole or not short, in order: those that may be spelled in more than one way.
+pub(super) struct OddNumbers<'a> {
+    /// How they are spelled.
+    pub(super) literals: Vec<&'a str>,
+}
+
+impl<'a> OddNumbers<'a> {
+    /// Finds them. The reader takes exactly these for floats.
+    pub(super) fn of(text: &'a [u8]) -> Self {
+        let mut literals = Vec::new();
+        Scanner::new(text).numbers(|literal| {
+            if literal == "-0" || literal.parse::<i64>().is_err() {
+                literals.push(literal);
+            }
+        });
+        Self { literals }
+    }
+
+    /// The first that no float can hold.
+    pub(super) fn too_large(&self) -> Option<&'a str> {
+        self.literals.iter().copied().find(|literal| is_too_large(literal))
+    }
+
+    /// The text with other numbers in the places of those that no float can hold.
+    pub(super) fn without_too_large(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
+        if self.too_large().is_none() {
+            return Cow::Borrowed(text);
         }
-    });
-    found
+        let mut made = Vec::with_capacity(text.len());
+        let mut from = 0;
+        for literal in self.literals.iter().filter(|literal| is_too_large(literal)) {
+            // They are pieces of the text.
+            let at = literal.as_ptr().addr() - text.as_ptr().addr();
+            made.extend_from_slice(text.get(from..at).unwrap_or_default());
+            made.extend_from_slice(b"0.0");
+            from = at + literal.len();
+        }
+        made.extend_from_slice(text.get(from..).unwrap_or_default());
+        Cow::Owned(made)
+    }
+}
+
+fn is_too_large(literal: &str) -> bool {
+    literal.parse::<f64>().is_ok_and(f64::is_infinite)
 }
