@@ -12,6 +12,7 @@ use crate::env::Env;
 use crate::error::Issues;
 use crate::library::decls::{Function, function};
 use crate::library::hosts;
+use crate::messages::{self, Descriptor};
 use crate::types::Type;
 use unify::{Bindings, most_general};
 
@@ -32,6 +33,8 @@ pub(crate) enum Reference {
     Variable,
     /// A type, by its name at run time.
     Type(Arc<str>),
+    /// A value of an enumeration.
+    Constant(i64),
     /// The overloads that a call may have.
     Overloads(Vec<&'static str>),
 }
@@ -42,9 +45,14 @@ impl Checked {
         self.types.get(id as usize).unwrap_or(&Type::Dyn)
     }
 
-    /// Whether a variable of the environment is used.
-    pub(crate) fn uses(&self, variable: &str) -> bool {
-        uses(&self.root, variable, &mut Vec::new())
+    /// The type of the value of the whole.
+    pub(crate) fn output_type(&self) -> &Type {
+        self.ty(self.root.id)
+    }
+
+    /// Whether a name is used: that of a variable, also of a macro.
+    pub(crate) fn uses(&self, name: &str) -> bool {
+        uses(&self.root, name)
     }
 
     /// The overloads that a call may have.
@@ -239,7 +247,10 @@ impl Checker<'_> {
             let name = if is_shadowed { format!(".{name}").into() } else { name.into() };
             return Some(Found { name, ty: decl.ty().clone(), reference: Reference::Variable });
         }
-        let ty = self.env.type_named(name)?;
+        let Some(ty) = self.env.type_named(name) else {
+            let reference = Reference::Constant(messages::constant(name)?);
+            return Some(Found { name: name.into(), ty: Type::Int, reference });
+        };
         let reference = Reference::Type(ty.name().into());
         Some(Found { name: name.into(), ty: Type::Type(Some(Arc::new(ty))), reference })
     }
@@ -292,10 +303,16 @@ impl Checker<'_> {
                     Type::Error
                 }
             },
-            Type::Host(host) if !host.is_opaque => {
-                self.report(id, format!("unexpected failed resolution of '{}'", host.name));
-                Type::Error
-            }
+            Type::Host(host) if !host.is_opaque => match messages::named(host.name) {
+                Some(message) => message.field_type(field).unwrap_or_else(|| {
+                    self.report(id, format!("undefined field '{field}'"));
+                    Type::Error
+                }),
+                None => {
+                    self.report(id, format!("unexpected failed resolution of '{}'", host.name));
+                    Type::Error
+                }
+            },
             Type::Param(_) => {
                 self.bindings.assignable(&Type::Dyn, &target);
                 Type::Dyn
@@ -418,31 +435,29 @@ impl Checker<'_> {
     }
 
     fn message(&mut self, id: Id, message: &mut Struct) {
-        let name = message.name.trim_start_matches('.').to_owned();
-        let Some(ty) = self.env.type_named(&name) else {
+        message.name = message.name.trim_start_matches('.').into();
+        let Some(ty) = self.env.type_named(&message.name) else {
             let name = message.name.clone();
             return self.undeclared(id, &name);
         };
-        let fields = match &ty {
-            Type::Object(object) => Some(Arc::clone(object)),
-            Type::Timestamp | Type::Duration | Type::Any => None,
-            ty => {
-                self.report(id, format!("'{ty}' is not a message type"));
-                None
-            }
+        // The name may be another one for the same message.
+        let fields_of = match &ty {
+            Type::Object(object) => Some(object.name().to_owned()),
+            ty => messages::of_type(ty).map(str::to_owned),
         };
+        let is_message = fields_of.is_some();
+        if !is_message {
+            // Lists and maps are named without what they hold.
+            let name = if let Type::Wrapper(_) = ty { ty.to_string() } else { ty.name().to_owned() };
+            self.report(id, format!("'{name}' is not a message type"));
+        }
+        let fields_of = fields_of.unwrap_or_else(|| message.name.to_string());
         self.refer(id, Reference::Type(ty.name().into()));
-        self.set(id, ty);
+        self.set(id, if is_message { ty.clone() } else { Type::Error });
         for field in &mut message.fields {
             self.check(&mut field.value);
             let mut value = self.ty(field.value.id);
-            let declared = match fields.as_ref().and_then(|object| object.field(&field.name)) {
-                Some(found) => found.ty().ty().clone(),
-                None => {
-                    self.report(field.id, format!("undefined field '{}'", field.name));
-                    Type::Error
-                }
-            };
+            let declared = self.message_field(field.id, &ty, &fields_of, &field.name);
             if field.is_optional {
                 value = self.unwrap_optional(field.value.id, value);
             }
@@ -453,6 +468,24 @@ impl Checker<'_> {
                 self.report(field.id, message);
             }
         }
+    }
+
+    /// The type of a field of a message that is made.
+    fn message_field(&mut self, id: Id, ty: &Type, message: &str, name: &str) -> Type {
+        let found = match (ty, messages::named(message)) {
+            (Type::Object(object), _) => object.field(name).map(|field| field.ty().ty().clone()),
+            (_, Some(descriptor)) => descriptor.field_type(name),
+            // Scalars have a type, but no fields.
+            (Type::Null | Type::Host(_), None) => {
+                self.report(id, format!("unexpected failed resolution of '{message}'"));
+                return Type::Error;
+            }
+            (_, None) => None,
+        };
+        found.unwrap_or_else(|| {
+            self.report(id, format!("undefined field '{name}'"));
+            Type::Error
+        })
     }
 
     fn fold(&mut self, id: Id, fold: &mut Fold) {
@@ -503,35 +536,19 @@ impl Checker<'_> {
     }
 }
 
-/// Whether the variable is used below this node, where it is not hidden by one of a macro.
-fn uses<'e>(expr: &'e Expr, variable: &str, locals: &mut Vec<&'e str>) -> bool {
+/// Whether a name is used below this node. As upstream, it may be that of a variable of a macro.
+fn uses(expr: &Expr, name: &str) -> bool {
     match &expr.kind {
         Kind::Unspecified | Kind::Literal(_) => false,
-        Kind::Ident(name) => match name.strip_prefix('.') {
-            Some(global) => global == variable,
-            None => **name == *variable && !locals.contains(&&**name),
-        },
-        Kind::Select(select) => uses(&select.operand, variable, locals),
-        Kind::Call(call) => call.target.iter().chain(&call.args).any(|expr| uses(expr, variable, locals)),
-        Kind::List(list) => list.elements.iter().any(|expr| uses(expr, variable, locals)),
-        Kind::Map(entries) => entries
-            .iter()
-            .any(|entry| uses(&entry.key, variable, locals) || uses(&entry.value, variable, locals)),
-        Kind::Struct(message) => message.fields.iter().any(|field| uses(&field.value, variable, locals)),
-        Kind::Fold(fold) => {
-            if uses(&fold.range, variable, locals) || uses(&fold.init, variable, locals) {
-                return true;
-            }
-            let outer = locals.len();
-            locals.push(&fold.accu);
-            let in_result = uses(&fold.result, variable, locals);
-            locals.push(&fold.var);
-            locals.extend(fold.var2.as_deref());
-            let found =
-                in_result || uses(&fold.condition, variable, locals) || uses(&fold.step, variable, locals);
-            locals.truncate(outer);
-            found
-        }
+        Kind::Ident(known) => known.strip_prefix('.').unwrap_or(known) == name,
+        Kind::Select(select) => uses(&select.operand, name),
+        Kind::Call(call) => call.target.iter().chain(&call.args).any(|expr| uses(expr, name)),
+        Kind::List(list) => list.elements.iter().any(|expr| uses(expr, name)),
+        Kind::Map(entries) => entries.iter().any(|entry| uses(&entry.key, name) || uses(&entry.value, name)),
+        Kind::Struct(message) => message.fields.iter().any(|field| uses(&field.value, name)),
+        Kind::Fold(fold) => [&fold.range, &fold.init, &fold.condition, &fold.step, &fold.result]
+            .into_iter()
+            .any(|expr| uses(expr, name)),
     }
 }
 
@@ -559,14 +576,8 @@ pub(crate) fn known_type(name: &str) -> Option<Type> {
         "list" => Type::list(Type::Dyn),
         "map" => Type::map(Type::Dyn, Type::Dyn),
         "optional_type" => Type::optional(Type::Dyn),
-        "google.protobuf.Timestamp" => Type::Timestamp,
-        "google.protobuf.Duration" => Type::Duration,
-        "google.protobuf.Any" => Type::Any,
-        "google.protobuf.Struct" => Type::map(Type::String, Type::Dyn),
-        "google.protobuf.ListValue" => Type::list(Type::Dyn),
-        "google.protobuf.Value" => Type::Dyn,
         "net.IP" => Type::Host(hosts::IP),
         "net.CIDR" => Type::Host(hosts::CIDR),
-        _ => return None,
+        _ => return messages::named(name).map(Descriptor::ty),
     })
 }

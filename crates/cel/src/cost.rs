@@ -21,5 +21,5 @@ mod calls;
 mod estimate;
 mod functions;
 
-pub(crate) use calls::{CallCost, LIST_COST, MAP_COST};
+pub(crate) use calls::{CallCost, LIST_COST, MAP_COST, STRUCT_COST};
 pub(crate) use estimate::estimate;

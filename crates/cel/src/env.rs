@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::check::{check, known_type};
+use crate::check::{Checked, check, known_type};
 use crate::decl::DeclType;
 use crate::error::Issues;
 use crate::parse::parse;
@@ -49,25 +49,18 @@ impl Env {
     /// # Errors
     /// All that is wrong with it, in the text of cel-go.
     pub fn compile(&self, expression: &str) -> Result<Program, Issues> {
-        if !is_deep(expression) {
-            return self.compile_here(expression);
-        }
-        // The parser goes down one rule after another, so that nesting takes much more stack than threads have.
-        std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new().name("cel".to_owned()).stack_size(DEEP_STACK);
-            let compiled = thread.spawn_scoped(scope, || self.compile_here(expression));
-            compiled.ok().and_then(|compiled| compiled.join().ok()).unwrap_or_else(|| {
-                let mut issues = Issues::new(expression);
-                issues.report(None, "expression cannot be compiled: out of resources");
-                Err(issues)
-            })
-        })
+        self.check(expression)?.program()
     }
 
-    fn compile_here(&self, expression: &str) -> Result<Program, Issues> {
-        let ast = parse(expression)?;
-        let checked = check(ast, self, expression)?;
-        Program::new(expression, checked)
+    /// Parses an expression and checks its types.
+    ///
+    /// # Errors
+    /// All that is wrong with it, in the text of cel-go.
+    pub fn check(&self, expression: &str) -> Result<Expression, Issues> {
+        with_stack(expression, || {
+            let ast = parse(expression)?;
+            Ok(Expression { source: expression.into(), checked: check(ast, self, expression)? })
+        })
     }
 
     pub(crate) fn variable(&self, name: &str) -> Option<&DeclType> {
@@ -93,6 +86,55 @@ impl Env {
             name => self.variables.iter().find_map(|(_, decl)| object_named(decl, name)),
         })
     }
+}
+
+/// An expression whose types are right. It may still be that no program can be made of it.
+#[derive(Debug)]
+pub struct Expression {
+    source: Box<str>,
+    checked: Checked,
+}
+
+impl Expression {
+    /// The type of its value.
+    pub fn output_type(&self) -> &Type {
+        self.checked.output_type()
+    }
+
+    /// Whether the expression uses the variable of this name.
+    pub fn references(&self, variable: &str) -> bool {
+        self.checked.uses(variable)
+    }
+
+    /// What can be evaluated.
+    ///
+    /// # Errors
+    /// When a constant cannot be converted, a regular expression is wrong or a type is no value
+    /// ([`Issues::is_instantiation`]).
+    pub fn program(self) -> Result<Program, Issues> {
+        let Self { source, checked } = self;
+        with_stack(&source, || Program::new(&source, checked))
+    }
+}
+
+/// Does something with an expression where there is stack enough for it: the parser goes down one rule after another, so that
+/// nesting takes much more than threads have.
+fn with_stack<T: Send>(
+    expression: &str,
+    work: impl FnOnce() -> Result<T, Issues> + Send,
+) -> Result<T, Issues> {
+    if !is_deep(expression) {
+        return work();
+    }
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("cel".to_owned()).stack_size(DEEP_STACK);
+        let done = thread.spawn_scoped(scope, work);
+        done.ok().and_then(|done| done.join().ok()).unwrap_or_else(|| {
+            let mut issues = Issues::new(expression);
+            issues.report(None, "expression cannot be compiled: out of resources");
+            Err(issues)
+        })
+    })
 }
 
 /// Stack for compiling what is nested deeply. It is reserved, not used.

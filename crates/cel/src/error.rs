@@ -133,6 +133,9 @@ pub enum EvalError {
     /// A list that is to be sorted could not be made. Upstream's cost tracker breaks on that and ends the evaluation.
     #[error("internal error: interface conversion: *types.Err is not traits.Lister: missing method Add")]
     NoListToSort,
+    /// A function has nothing to do with these values. Where the call stands, its name is added.
+    #[error("no such overload")]
+    NoSuchOverload,
     /// The expression cannot be evaluated with these values; the text is that of cel-go.
     #[error("{0}")]
     Failed(Box<str>),
@@ -148,7 +151,12 @@ impl EvalError {
         matches!(self, Self::CostLimitExceeded | Self::NoListToSort)
     }
 
-    pub(crate) fn no_such_overload() -> Self {
+    pub(crate) const fn no_such_overload() -> Self {
+        Self::NoSuchOverload
+    }
+
+    /// As [`EvalError::NoSuchOverload`], of a part of a value: the function is not named.
+    pub(crate) fn unnamed_overload() -> Self {
         Self::new("no such overload")
     }
 }

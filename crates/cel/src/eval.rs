@@ -1,8 +1,12 @@
 //! The evaluator. Source: cel-go `interpreter/interpretable.go`, `interpreter/attributes.go`.
 
-use crate::cost::{LIST_COST, MAP_COST};
+use crate::cost::{LIST_COST, MAP_COST, STRUCT_COST};
 use crate::error::EvalError;
-use crate::plan::{CallNode, Chain, CompareNode, EntryNode, FoldNode, ListNode, MemberNode, Node, Start};
+use crate::messages::{Message, make};
+use crate::plan::{
+    CallNode, Chain, CompareNode, EntryNode, FieldNode, FoldNode, ListNode, MemberNode, MessageNode, Node,
+    Start,
+};
 use crate::program::Activation;
 use crate::val::{Key, ListVal, MapBuilder, Val};
 
@@ -49,6 +53,7 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
             Node::Otherwise(sides, is_value) => self.otherwise(sides, *is_value),
             Node::List(list) => self.list(list),
             Node::Map(entries) => self.map(entries),
+            Node::Message(message) => self.message(message),
             Node::Fold(fold) => self.fold(fold),
             Node::Bind(bind) => {
                 let [init, result] = &**bind;
@@ -107,13 +112,15 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
     }
 
     fn steps(&mut self, chain: &'p Chain, start: Val<'a>) -> Outcome<'a> {
-        let (mut value, mut is_optional) = match start {
+        let (start, mut is_optional) = match start {
             Val::Optional(None) => {
                 return Ok(if chain.is_test { Val::Bool(false) } else { Val::none() });
             }
             Val::Optional(Some(inner)) => ((*inner).clone(), true),
             value => (value, false),
         };
+        // A part that is not of its declared type is a part: only what asks for more of it fails.
+        let mut value = Ok(start);
         let last = chain.steps.len().wrapping_sub(1);
         for (at, step) in chain.steps.iter().enumerate() {
             let is_test = chain.is_test && at == last;
@@ -122,12 +129,15 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
                 Node::Const(key) => Ok(key.clone()),
                 key => self.eval_part(key),
             };
-            let found = key.and_then(|key| qualify(&value, &key, is_optional || is_test));
+            let found = key.and_then(|key| match &value {
+                Ok(value) => qualify(value, &key, is_optional || is_test),
+                Err(why) => Err(EvalError::clone(why)),
+            });
             match found {
                 Ok(Some(part)) => {
                     self.charge(1)?;
                     if is_test {
-                        return Ok(Val::Bool(true));
+                        return part.map(|_| Val::Bool(true));
                     }
                     value = part;
                 }
@@ -145,7 +155,7 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
                 }
             }
         }
-        Ok(if is_optional { Val::some(value) } else { value })
+        if is_optional { value.map(Val::some) } else { value }
     }
 
     fn choice(&mut self, choice: &'p [Node; 3]) -> Outcome<'a> {
@@ -212,10 +222,12 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
         if error.is_some() && (call.args.len() > 2 || call.pattern.is_some()) {
             return error.map_or_else(|| Err(EvalError::no_such_overload()), Err);
         }
+        let admits = || call.guard.as_ref().is_none_or(|guard| guard.admits(args));
         let result = match error {
             // Only one function looks at errors.
             Some(_) if &*call.name == crate::ast::operators::NOT_STRICTLY_FALSE => Ok(Val::Bool(true)),
             Some(why) => Err(why),
+            None if !admits() => Err(named(EvalError::NoSuchOverload, &call.name, args)),
             None => match &call.pattern {
                 Some(pattern) => crate::library::regex::with_pattern(&call.name, pattern, args),
                 None => (call.func)(args),
@@ -325,6 +337,37 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
         }
     }
 
+    fn message(&mut self, message: &'p MessageNode) -> Outcome<'a> {
+        let fields = self.fields(&message.fields);
+        if let Err(why) = &fields
+            && why.is_final()
+        {
+            return Err(why.clone());
+        }
+        self.charge(STRUCT_COST)?;
+        make(&message.name, &fields?)
+    }
+
+    fn fields(&mut self, fields: &'p [FieldNode]) -> Result<Vec<(&'p str, Val<'a>)>, EvalError> {
+        let mut found: Vec<(&'p str, Val<'a>)> = Vec::with_capacity(fields.len());
+        for field in fields {
+            match self.eval(&field.value)? {
+                Val::Optional(Some(value)) if field.is_optional => {
+                    found.push((&field.name, (*value).clone()));
+                }
+                Val::Optional(None) if field.is_optional => found.retain(|(name, _)| **name != *field.name),
+                value if field.is_optional => {
+                    return Err(EvalError::new(format!(
+                        "cannot initialize optional entry '{}' from non-optional value {value}",
+                        field.name
+                    )));
+                }
+                value => found.push((&field.name, value)),
+            }
+        }
+        Ok(found)
+    }
+
     fn append(&mut self, element: &'p Node, place: usize, is_const: bool) -> Outcome<'a> {
         self.charge(1)?;
         let element = self.eval(element);
@@ -427,7 +470,7 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
 
 /// Says which function has no overload for these arguments.
 pub(crate) fn named(why: EvalError, name: &str, args: &[Val<'_>]) -> EvalError {
-    if why != EvalError::no_such_overload() {
+    if why != EvalError::NoSuchOverload {
         return why;
     }
     if name.starts_with(['_', '!', '-', '@']) {
@@ -473,21 +516,36 @@ fn go_type(value: &Val<'_>) -> &'static str {
     }
 }
 
-/// A part of a value. `None` if it is not there and that is no error.
-fn qualify<'a>(value: &Val<'a>, key: &Val<'a>, may_miss: bool) -> Result<Option<Val<'a>>, EvalError> {
+/// A part of a value, which may not be of its declared type. `None` if it is not there and that is no error.
+fn qualify<'a>(value: &Val<'a>, key: &Val<'a>, may_miss: bool) -> Result<Option<Outcome<'a>>, EvalError> {
     match value {
         Val::Map(map) => match map.find(key) {
-            Some(found) => found.map(Some),
+            Some(found) => Ok(Some(found)),
             None if may_miss => Ok(None),
             None => Err(EvalError::new(format!("no such key: {key}"))),
         },
         Val::List(list) => item(list, key, may_miss),
+        Val::Opaque(_) if value.downcast::<Message>().is_some() => message_field(value, key, may_miss),
         _ if may_miss => Ok(None),
         _ => Err(EvalError::new(format!("no such key: {key}"))),
     }
 }
 
-fn item<'a>(list: &ListVal<'a>, key: &Val<'a>, may_miss: bool) -> Result<Option<Val<'a>>, EvalError> {
+fn message_field<'a>(
+    value: &Val<'a>,
+    key: &Val<'a>,
+    may_miss: bool,
+) -> Result<Option<Outcome<'a>>, EvalError> {
+    let name = key.as_str().unwrap_or_default();
+    let message = value.downcast::<Message>();
+    match message.and_then(|message| message.has(name)) {
+        None => Err(EvalError::new(format!("no such field '{name}'"))),
+        Some(false) if may_miss => Ok(None),
+        Some(_) => Ok(message.and_then(|message| message.field(name)).map(Ok)),
+    }
+}
+
+fn item<'a>(list: &ListVal<'a>, key: &Val<'a>, may_miss: bool) -> Result<Option<Outcome<'a>>, EvalError> {
     let index = match (key, Key::of(key)) {
         (Val::Int(_) | Val::Uint(_) | Val::Double(_), Some(Key::Int(index))) => index,
         (Val::Uint(_) | Val::Double(_), _) => {
@@ -499,7 +557,7 @@ fn item<'a>(list: &ListVal<'a>, key: &Val<'a>, may_miss: bool) -> Result<Option<
         }
     };
     match usize::try_from(index).ok().and_then(|index| list.get(index)) {
-        Some(found) => found.map(Some),
+        Some(found) => Ok(Some(found)),
         None if may_miss => Ok(None),
         None => Err(EvalError::new(format!("index out of bounds: {key}"))),
     }

@@ -28,6 +28,7 @@ mod escape;
 mod estimate;
 mod eval;
 mod library;
+mod messages;
 mod parse;
 mod pattern;
 mod plan;
@@ -37,7 +38,7 @@ mod types;
 mod val;
 
 pub use decl::{DeclType, Field, ListKind, ObjectBuilder, ObjectType};
-pub use env::{Env, EnvBuilder};
+pub use env::{Env, EnvBuilder, Expression};
 pub use error::{EvalError, Issue, Issues};
 pub use escape::{escape, unescape};
 pub use estimate::{CostEstimate, SizeEstimate, SizeEstimator};

@@ -2,9 +2,10 @@
 
 pub(crate) mod authz;
 pub(crate) mod calls;
-mod convert;
+pub(crate) mod convert;
 pub(crate) mod decls;
 mod format;
+pub(crate) mod guard;
 pub(crate) mod hosts;
 mod lists;
 mod net;

@@ -4,12 +4,14 @@
 
 use std::collections::HashSet;
 
-use crate::ast::{Call, Entry, Expr, Fold, Kind, List, Literal, Select, operators};
+use crate::ast::{Call, Entry, Expr, Fold, Kind, List, Literal, Select, Struct, operators};
 use crate::check::{Checked, Reference};
 use crate::cost::CallCost;
 use crate::error::EvalError;
 use crate::eval::named;
 use crate::library::calls::{self, Func};
+use crate::library::guard::Guard;
+use crate::library::hosts;
 use crate::pattern::Pattern;
 use crate::val::{Key, MapBuilder, Text, TypeVal, Val};
 
@@ -31,6 +33,7 @@ pub(crate) enum Node {
     Otherwise(Box<[Node; 2]>, bool),
     List(Box<ListNode>),
     Map(Box<[EntryNode]>),
+    Message(Box<MessageNode>),
     Fold(Box<FoldNode>),
     /// A value with a name, made when it is first used.
     Bind(Box<[Node; 2]>),
@@ -72,6 +75,8 @@ pub(crate) struct CallNode {
     pub(crate) cost: CallCost,
     /// A regular expression that is known already.
     pub(crate) pattern: Option<Pattern>,
+    /// What the first elements of lists have to be.
+    pub(crate) guard: Option<Guard>,
 }
 
 /// `a == b` or `a != b`.
@@ -100,6 +105,21 @@ pub(crate) struct ListNode {
 #[derive(Debug)]
 pub(crate) struct EntryNode {
     pub(crate) key: Node,
+    pub(crate) value: Node,
+    pub(crate) is_optional: bool,
+}
+
+/// A message of protobuf that is made.
+#[derive(Debug)]
+pub(crate) struct MessageNode {
+    pub(crate) name: Box<str>,
+    pub(crate) fields: Vec<FieldNode>,
+}
+
+/// A field of a message that is made.
+#[derive(Debug)]
+pub(crate) struct FieldNode {
+    pub(crate) name: Box<str>,
     pub(crate) value: Node,
     pub(crate) is_optional: bool,
 }
@@ -143,15 +163,19 @@ impl<'c> Planner<'c> {
             Kind::Call(call) => self.call(expr, call),
             Kind::List(list) => self.list(list),
             Kind::Map(entries) => self.map(entries),
-            Kind::Struct(message) => Err(EvalError::new(format!("unknown type: {}", message.name))),
+            Kind::Struct(message) => self.message(message),
             Kind::Fold(fold) => self.fold(fold),
         }
     }
 
     fn ident(&self, expr: &Expr, name: &str) -> Result<Node, EvalError> {
+        if let Some(Some(Reference::Constant(number))) = self.checked.references.get(expr.id as usize) {
+            return Ok(Node::Const(Val::Int(*number)));
+        }
         if let Some(Some(Reference::Type(ty))) = self.checked.references.get(expr.id as usize) {
-            // Messages of protobuf are known by name and have no value.
-            let is_message = name.starts_with("google.protobuf.") && !matches!(&**ty, TIMESTAMP | DURATION);
+            // Messages that stand for another value are known by name and have no type of their own.
+            let has_value = [TIMESTAMP, DURATION, hosts::EMPTY.name, hosts::FIELDS_ENTRY.name];
+            let is_message = name.starts_with("google.protobuf.") && !has_value.contains(&&**ty);
             if is_message || matches!(name, "timestamp" | "duration") {
                 return Err(EvalError::new(format!("reference to undefined type: {name}")));
             }
@@ -268,7 +292,8 @@ impl<'c> Planner<'c> {
             _ => None,
         };
         let cost = CallCost::of(name, overload);
-        Ok(Node::Call(Box::new(CallNode { name: name.into(), func, args, cost, pattern })))
+        let guard = Guard::of(name, overload);
+        Ok(Node::Call(Box::new(CallNode { name: name.into(), func, args, cost, pattern, guard })))
     }
 
     fn list(&mut self, list: &'c List) -> Result<Node, EvalError> {
@@ -306,6 +331,18 @@ impl<'c> Planner<'c> {
             builder.put(key.clone(), value.clone())?;
         }
         Ok(Node::Const(Val::Map(builder.build())))
+    }
+
+    fn message(&mut self, message: &'c Struct) -> Result<Node, EvalError> {
+        let fields = message.fields.iter().map(|field| {
+            Ok(FieldNode {
+                name: field.name.clone(),
+                value: self.node(&field.value)?,
+                is_optional: field.is_optional,
+            })
+        });
+        let fields = fields.collect::<Result<Vec<_>, EvalError>>()?;
+        Ok(Node::Message(Box::new(MessageNode { name: message.name.clone(), fields })))
     }
 
     fn fold(&mut self, fold: &'c Fold) -> Result<Node, EvalError> {

@@ -54,7 +54,7 @@ impl Program {
 
     /// The type of its value.
     pub fn output_type(&self) -> &Type {
-        self.checked.ty(self.checked.root.id)
+        self.checked.output_type()
     }
 
     /// Whether the expression uses the variable of this name.

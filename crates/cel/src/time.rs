@@ -1,7 +1,13 @@
 //! Points and spans of time as Go reads and writes them.
 
+mod parse;
+
 use std::cmp::Ordering;
 use std::fmt;
+
+pub(crate) use parse::{
+    parse_date, parse_duration, parse_loose_date_time, parse_loose_duration, parse_rfc3339,
+};
 
 /// First second of the year 1, in seconds since 1970.
 const MIN_SECONDS: i64 = -62_135_596_800;
@@ -44,6 +50,12 @@ impl Timestamp {
         is_valid.then_some(Self { seconds, nanos, offset: 0 })
     }
 
+    /// What a message of protobuf says, which may lie outside of those years; nanoseconds may be beyond the second.
+    pub(crate) fn of_message(seconds: i64, nanos: i64) -> Self {
+        let seconds = seconds.saturating_add(nanos.div_euclid(NANOS));
+        Self { seconds, nanos: u32::try_from(nanos.rem_euclid(NANOS)).unwrap_or_default(), offset: 0 }
+    }
+
     /// Whether this is the first point that there is.
     pub(crate) const fn is_zero(self) -> bool {
         self.seconds == MIN_SECONDS && self.nanos == 0
@@ -77,7 +89,7 @@ impl Timestamp {
 
     /// What calendar and clock show at an offset in seconds.
     pub(crate) fn fields(self, offset: i32) -> Fields {
-        let local = self.seconds + i64::from(offset);
+        let local = self.seconds.saturating_add(i64::from(offset));
         let (days, clock) = (local.div_euclid(DAY), local.rem_euclid(DAY));
         let (year, month, day) = civil_from_days(days);
         Fields {
@@ -180,238 +192,4 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     (year, month, day_of_year - (153 * shifted + 2) / 5 + 1)
-}
-
-/// Takes apart what `time.Parse` takes apart.
-struct Scanner<'t> {
-    whole: &'t str,
-    rest: &'t str,
-}
-
-impl<'t> Scanner<'t> {
-    const fn new(text: &'t str) -> Self {
-        Self { whole: text, rest: text }
-    }
-
-    fn wrong(&self) -> String {
-        format!("parsing time {:?}: cannot parse {:?}", self.whole, self.rest)
-    }
-
-    fn out_of_range(&self, what: &str) -> String {
-        format!("parsing time {:?}: {what} out of range", self.whole)
-    }
-
-    fn digits(&mut self, least: usize, most: usize) -> Result<i64, String> {
-        let count = self.rest.bytes().take(most).take_while(u8::is_ascii_digit).count();
-        let digits = self.rest.get(..count).filter(|_| count >= least).ok_or_else(|| self.wrong())?;
-        self.rest = self.rest.get(count..).unwrap_or_default();
-        digits.parse().map_err(|_| self.wrong())
-    }
-
-    fn literal(&mut self, literal: char) -> Result<(), String> {
-        self.rest = self.rest.strip_prefix(literal).ok_or_else(|| self.wrong())?;
-        Ok(())
-    }
-
-    /// `2006-01-02`, in days since 1970.
-    fn date(&mut self) -> Result<i64, String> {
-        let year = self.digits(4, 4)?;
-        self.literal('-')?;
-        let month = self.digits(2, 2)?;
-        if !(1..=12).contains(&month) {
-            return Err(self.out_of_range("month"));
-        }
-        self.literal('-')?;
-        let day = self.digits(2, 2)?;
-        let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-        let last = match month {
-            2 => 28 + i64::from(is_leap),
-            4 | 6 | 9 | 11 => 30,
-            _ => 31,
-        };
-        if !(1..=last).contains(&day) {
-            return Err(self.out_of_range("day"));
-        }
-        Ok(days_from_civil(year, month, day))
-    }
-
-    /// `15:04:05` with or without a fraction, in seconds and nanoseconds.
-    fn clock(&mut self) -> Result<(i64, u32), String> {
-        let hour = self.digits(1, 2)?;
-        self.literal(':')?;
-        let minute = self.digits(2, 2)?;
-        self.literal(':')?;
-        let second = self.digits(2, 2)?;
-        for (value, limit, what) in [(hour, 24, "hour"), (minute, 60, "minute"), (second, 60, "second")] {
-            if value >= limit {
-                return Err(self.out_of_range(what));
-            }
-        }
-        let mut nanos = 0;
-        if let Some(fraction) = self.rest.strip_prefix(['.', ',']) {
-            let count = fraction.bytes().take_while(u8::is_ascii_digit).count();
-            if count == 0 {
-                return Err(self.wrong());
-            }
-            let digits = fraction.get(..count.min(9)).unwrap_or_default();
-            nanos = format!("{digits:0<9}").parse().unwrap_or_default();
-            self.rest = fraction.get(count..).unwrap_or_default();
-        }
-        Ok((hour * 3600 + minute * 60 + second, nanos))
-    }
-
-    /// `Z` or `+07:00`, in seconds.
-    fn zone(&mut self) -> Result<i32, String> {
-        if let Some(rest) = self.rest.strip_prefix('Z') {
-            self.rest = rest;
-            return Ok(0);
-        }
-        let (sign, rest) = match self.rest.split_at_checked(1) {
-            Some(("+", rest)) => (1, rest),
-            Some(("-", rest)) => (-1, rest),
-            _ => return Err(self.wrong()),
-        };
-        self.rest = rest;
-        let hours = self.digits(2, 2)?;
-        self.literal(':')?;
-        let minutes = self.digits(2, 2)?;
-        if hours > 24 || minutes > 60 {
-            return Err(self.out_of_range("time zone offset"));
-        }
-        Ok(sign * i32::try_from(hours * 3600 + minutes * 60).unwrap_or_default())
-    }
-
-    fn end(&self) -> Result<(), String> {
-        if self.rest.is_empty() { Ok(()) } else { Err(self.wrong()) }
-    }
-}
-
-/// What `time.Parse(time.RFC3339, text)` reads. The year may lie outside of what CEL allows: that is another error.
-pub(crate) fn parse_rfc3339(text: &str) -> Result<Option<Timestamp>, String> {
-    parse(text, true)
-}
-
-fn parse(text: &str, with_zone: bool) -> Result<Option<Timestamp>, String> {
-    let mut scanner = Scanner::new(text);
-    let days = scanner.date()?;
-    scanner.literal('T')?;
-    let (clock, nanos) = scanner.clock()?;
-    let offset = if with_zone { scanner.zone()? } else { 0 };
-    scanner.end()?;
-    let seconds = days * DAY + clock - i64::from(offset);
-    Ok(Timestamp::from_unix(seconds, nanos).map(|timestamp| Timestamp { offset, ..timestamp }))
-}
-
-/// A value of `format: date`.
-pub(crate) fn parse_date(text: &str) -> Result<Timestamp, String> {
-    let mut scanner = Scanner::new(text);
-    let days = scanner.date()?;
-    scanner.end()?;
-    Timestamp::from_unix(days * DAY, 0).ok_or_else(|| scanner.out_of_range("year"))
-}
-
-/// A value of `format: date-time`: a missing zone is UTC, an empty text is 1970.
-pub(crate) fn parse_loose_date_time(text: &str) -> Result<Timestamp, String> {
-    if text.is_empty() {
-        return Ok(Timestamp { seconds: 0, nanos: 0, offset: 0 });
-    }
-    let parsed = parse(text, true).or_else(|_| parse(text, false))?;
-    parsed.ok_or_else(|| Scanner::new(text).out_of_range("year"))
-}
-
-/// What `time.ParseDuration` reads, in nanoseconds: `1h30m`, `-1.5s`.
-pub(crate) fn parse_duration(text: &str) -> Result<i64, String> {
-    let invalid = || format!("time: invalid duration {text:?}");
-    let (sign, mut rest) = match text.strip_prefix('-') {
-        Some(rest) => (-1, rest),
-        None => (1, text.strip_prefix('+').unwrap_or(text)),
-    };
-    if rest == "0" {
-        return Ok(0);
-    }
-    if rest.is_empty() {
-        return Err(invalid());
-    }
-    let mut total: i128 = 0;
-    while !rest.is_empty() {
-        let whole_length = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let (whole, after) = rest.split_at_checked(whole_length).unwrap_or((rest, ""));
-        let (fraction, after) = match after.strip_prefix('.') {
-            Some(after) => {
-                let length = after.bytes().take_while(u8::is_ascii_digit).count();
-                after.split_at_checked(length).unwrap_or((after, ""))
-            }
-            None => ("", after),
-        };
-        if whole.is_empty() && fraction.is_empty() {
-            return Err(invalid());
-        }
-        let unit_length = after.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(after.len());
-        let (unit, after) = after.split_at_checked(unit_length).unwrap_or((after, ""));
-        let scale: i64 = match unit {
-            "" => return Err(format!("time: missing unit in duration {text:?}")),
-            "ns" => 1,
-            "us" | "µs" | "μs" => 1_000,
-            "ms" => 1_000_000,
-            "s" => NANOS,
-            "m" => 60 * NANOS,
-            "h" => 3600 * NANOS,
-            unit => return Err(format!("time: unknown unit {unit:?} in duration {text:?}")),
-        };
-        let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| invalid())? };
-        // More than 18 digits of a fraction do not change the nanoseconds.
-        let digits = fraction.get(..fraction.len().min(18)).unwrap_or_default();
-        let numerator: i128 = if digits.is_empty() { 0 } else { digits.parse().map_err(|_| invalid())? };
-        let power = u32::try_from(digits.len()).unwrap_or_default();
-        let part = numerator * i128::from(scale) / 10i128.pow(power);
-        total = whole
-            .checked_mul(i128::from(scale))
-            .and_then(|whole| total.checked_add(whole))
-            .and_then(|sum| sum.checked_add(part))
-            .ok_or_else(invalid)?;
-        rest = after;
-    }
-    i64::try_from(total * sign).map_err(|_| invalid())
-}
-
-/// A value of `format: duration`: what Go reads, or numbers with units in words (`3 days 2 hours`).
-pub(crate) fn parse_loose_duration(text: &str) -> Result<i64, String> {
-    if let Ok(nanos) = parse_duration(text) {
-        return Ok(nanos);
-    }
-    let mut found = false;
-    let mut total = 0i64;
-    let mut rest = text;
-    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
-        let from = rest.get(start..).unwrap_or_default();
-        let count = from.bytes().take_while(u8::is_ascii_digit).count();
-        let (digits, after) = from.split_at_checked(count).unwrap_or((from, ""));
-        let after = after.trim_start_matches(['\t', '\n', '\x0C', '\r', ' ']);
-        let length = after.find(|c: char| !(c.is_ascii_alphabetic() || c == 'µ')).unwrap_or(after.len());
-        let (unit, after) = after.split_at_checked(length).unwrap_or((after, ""));
-        if !unit.is_empty() {
-            let factor: i64 = digits.parse().map_err(|_| format!("unable to parse {text} as duration"))?;
-            if let Some(scale) = loose_unit(&unit.to_lowercase()) {
-                found = true;
-                total = total.wrapping_add(factor.wrapping_mul(scale));
-            }
-        }
-        rest = after;
-    }
-    if found { Ok(total) } else { Err(format!("unable to parse {text} as duration")) }
-}
-
-fn loose_unit(unit: &str) -> Option<i64> {
-    const UNITS: [(i64, &[&str], &str); 8] = [
-        (1, &["ns"], "nano"),
-        (1_000, &["us", "µs"], "micro"),
-        (1_000_000, &["ms"], "milli"),
-        (NANOS, &["s"], "sec"),
-        (60 * NANOS, &["m"], "min"),
-        (3600 * NANOS, &["h", "hr"], "hour"),
-        (DAY * NANOS, &["d"], "day"),
-        (7 * DAY * NANOS, &["w", "wk"], "week"),
-    ];
-    let is_unit = |(_, exact, stem): &&(i64, &[&str], &str)| exact.contains(&unit) || unit.starts_with(stem);
-    UNITS.iter().find(is_unit).map(|(scale, ..)| *scale)
 }

@@ -42,6 +42,8 @@ pub enum Type {
     Object(Arc<ObjectType>),
     /// Something that a library provides and that only its functions can look into: `kubernetes.Quantity`, `net.IP`.
     Host(HostType),
+    /// A scalar that came as a message, or null: `google.protobuf.Int64Value`.
+    Wrapper(Arc<Type>),
     /// A value of this type, or none.
     Optional(Arc<Type>),
     /// The type of a type; of which one, if it is known.
@@ -89,6 +91,11 @@ impl Type {
         matches!(self, Self::Dyn | Self::Any)
     }
 
+    /// The scalar of a wrapper; any other type is itself.
+    pub(crate) fn unwrapped(&self) -> &Self {
+        if let Self::Wrapper(inner) = self { inner } else { self }
+    }
+
     pub(crate) fn is_dyn_or_error(&self) -> bool {
         matches!(self, Self::Dyn | Self::Any | Self::Error)
     }
@@ -112,6 +119,7 @@ impl Type {
             Self::Map(_) => "map",
             Self::Object(object) => object.name(),
             Self::Host(host) => host.name,
+            Self::Wrapper(inner) => inner.name(),
             Self::Optional(_) => "optional_type",
             Self::Type(_) => "type",
             Self::Param(Param::Declared(name)) => name,
@@ -120,7 +128,7 @@ impl Type {
     }
 }
 
-/// Types are the same when they are written the same; objects are known by their names.
+/// Types are the same when they are written the same; objects are known by their names, and a wrapper is its scalar.
 impl PartialEq for Type {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -129,6 +137,7 @@ impl PartialEq for Type {
             (Self::Object(a), Self::Object(b)) => Arc::ptr_eq(a, b) || a.name() == b.name(),
             (Self::Host(a), Self::Host(b)) => a == b,
             (Self::Type(a), Self::Type(b)) => a == b,
+            (Self::Wrapper(inner), other) | (other, Self::Wrapper(inner)) => **inner == *other.unwrapped(),
             (Self::Param(a), Self::Param(b)) => a == b,
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
@@ -157,6 +166,7 @@ impl fmt::Display for Type {
             Self::Optional(inner) => write!(f, "optional_type({inner})"),
             Self::Type(Some(of)) => write!(f, "type({of})"),
             Self::Param(param) => write!(f, "{param}"),
+            Self::Wrapper(inner) => write!(f, "wrapper({inner})"),
             _ => f.write_str(self.name()),
         }
     }

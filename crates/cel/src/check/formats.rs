@@ -32,7 +32,7 @@ pub(super) fn check(id: Id, call: &Call, checked: &Checked) -> Option<(Id, Strin
 }
 
 fn mismatch(kind: char, arg: &Expr, checked: &Checked) -> Option<(Id, String)> {
-    let ty = checked.ty(arg.id);
+    let ty = checked.ty(arg.id).unwrapped();
     if matches!(ty, Type::Dyn) {
         return None;
     }

@@ -189,6 +189,7 @@ fn is_nullable(ty: &Type) -> bool {
     matches!(
         ty,
         Type::Null
+            | Type::Wrapper(_)
             | Type::Optional(_)
             | Type::Host(_)
             | Type::Object(_)

@@ -432,7 +432,7 @@ fn written_size(expr: &Expr) -> Option<u64> {
 }
 
 fn is_scalar(ty: &Type) -> bool {
-    match ty {
+    match ty.unwrapped() {
         Type::Bool | Type::Double | Type::Duration | Type::Int | Type::Timestamp | Type::Uint => true,
         Type::Optional(inner) => is_scalar(inner),
         _ => false,

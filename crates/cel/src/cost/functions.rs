@@ -4,6 +4,7 @@ use super::calls::{CHECK_COST, LIST_COST, REGEX_FACTOR, REQUIREMENT_COST, STRING
 use super::estimate::Node;
 use crate::ast::{Kind, Literal};
 use crate::estimate::{CostEstimate, SizeEstimate, SizeEstimator};
+use crate::messages;
 use crate::types::Type;
 
 /// A cost, and the size of the result where that is known.
@@ -162,6 +163,8 @@ pub(super) fn of_library(
 fn equality(left: &Node<'_>, right: &Node<'_>) -> Option<Estimate> {
     let (Type::Host(host), true) = (left.ty, left.ty == right.ty) else { return None };
     match host.name {
+        // A message is compared as anything else.
+        name if messages::named(name).is_some() => None,
         "kubernetes.NamedFormat" => alone(scan(SizeEstimate { min: 1, max: FORMAT_SIZE })),
         "kubernetes.URL" => {
             let max = right.computed.map_or(1, |size| size.max);

@@ -136,7 +136,7 @@ pub(super) fn to_string<'a>(args: &[Val<'a>]) -> Outcome<'a> {
 }
 
 /// A value that can be converted to a string.
-pub(super) fn text(value: &Val<'_>) -> Option<String> {
+pub(crate) fn text(value: &Val<'_>) -> Option<String> {
     Some(match value {
         Val::String(text) => text.to_string(),
         Val::Bool(value) => value.to_string(),

@@ -22,5 +22,10 @@ pub(crate) const GROUP_CHECK: HostType = message("kubernetes.authorization.Group
 pub(crate) const RESOURCE_CHECK: HostType = message("kubernetes.authorization.ResourceCheck");
 pub(crate) const DECISION: HostType = message("kubernetes.authorization.Decision");
 
+/// `google.protobuf.Empty`.
+pub(crate) const EMPTY: HostType = message("google.protobuf.Empty");
+/// An entry of the map that `google.protobuf.Struct` has, which is a message of its own.
+pub(crate) const FIELDS_ENTRY: HostType = message("google.protobuf.Struct.FieldsEntry");
+
 pub(crate) const ALL: [HostType; 11] =
     [URL, QUANTITY, SEMVER, FORMAT, IP, CIDR, AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION];

@@ -78,7 +78,7 @@ fn sorted<'a>(list: &ListVal<'a>, keys: &ListVal<'a>) -> Outcome<'a> {
     }
     let keys = keys.to_vec()?;
     let first = keys.first().map(Val::type_name).unwrap_or_default();
-    if keys.iter().any(|key| key.compare(key).is_err_and(|why| why == EvalError::no_such_overload())) {
+    if keys.iter().any(|key| key.compare(key).is_err_and(|why| why == EvalError::NoSuchOverload)) {
         return Err(EvalError::new("list elements must be comparable"));
     }
     if keys.iter().any(|key| key.type_name() != first) {
@@ -131,11 +131,27 @@ pub(super) fn last<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     last.map_or(Ok(Val::none()), |item| item.map(Val::some))
 }
 
+/// An item, if values of its kind have an order.
+fn ordered<'a>(item: Result<Val<'a>, EvalError>) -> Outcome<'a> {
+    let item = item?;
+    match item {
+        Val::Bool(_)
+        | Val::Int(_)
+        | Val::Uint(_)
+        | Val::Double(_)
+        | Val::String(_)
+        | Val::Bytes(_)
+        | Val::Timestamp(_)
+        | Val::Duration(_) => Ok(item),
+        _ => Err(EvalError::unnamed_overload()),
+    }
+}
+
 pub(super) fn is_sorted<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     let [Val::List(list)] = args else { return no_such_overload() };
     let mut previous: Option<Val<'a>> = None;
     for item in list.iter() {
-        let item = item?;
+        let item = ordered(item)?;
         if let Some(previous) = &previous
             && previous.compare(&item).is_ok_and(Ordering::is_gt)
         {
@@ -156,7 +172,11 @@ fn sum_from<'a>(args: &[Val<'a>], zero: Val<'a>) -> Outcome<'a> {
         let item = item?;
         total = Some(match &total {
             None => item,
-            Some(total) => plus(total, &item)?,
+            // What cannot be added is not told by the name of the function.
+            Some(total) => plus(total, &item).map_err(|why| match why {
+                EvalError::NoSuchOverload => EvalError::unnamed_overload(),
+                why => why,
+            })?,
         });
     }
     Ok(total.unwrap_or(zero))
@@ -182,7 +202,7 @@ fn extreme<'a>(args: &[Val<'a>], name: &str, better: Ordering) -> Outcome<'a> {
     let [Val::List(list)] = args else { return no_such_overload() };
     let mut best: Option<Val<'a>> = None;
     for item in list.iter() {
-        let item = item?;
+        let item = ordered(item)?;
         let is_better = match &best {
             None => true,
             // What cannot be compared with the best so far is not better.

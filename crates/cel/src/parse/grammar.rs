@@ -287,7 +287,16 @@ impl Parser<'_> {
     fn index(&mut self, operand: Parsed) -> Rule {
         let op = self.expect(Kind::LBracket, Follow::must(EXPRS.and(QUESTION)))?;
         let id = self.id(op.start);
-        let is_optional = self.question(EXPRS)?;
+        let is_optional = match self.question(EXPRS) {
+            Err(stop) => {
+                return self.keep(Err(stop), |parser| {
+                    let index = parser.unspecified(op.start).expr;
+                    let expr = parser.global_call(id, operators::INDEX, vec![operand.expr, index]);
+                    Parsed { expr, depth: 0 }
+                });
+            }
+            Ok(is_optional) => is_optional,
+        };
         let index = self.expr(Follow::must(Kinds::of(&[Kind::RBracket])))?;
         let end = self.expect(Kind::RBracket, Follow::may(MEMBERS));
         let function = if is_optional { operators::OPT_INDEX } else { operators::INDEX };
@@ -367,7 +376,9 @@ impl Parser<'_> {
         const CLOSE: Kinds = Kinds::of(&[Kind::RParen]);
         let open = self.expect(Kind::LParen, Follow::must(EXPRS.and(CLOSE)))?;
         let id = self.id(open.start);
-        self.sync(Follow::must(EXPRS.and(CLOSE)))?;
+        if let Err(stop) = self.sync(Follow::must(EXPRS.and(CLOSE))) {
+            return Ok((id, Vec::new(), 0, Err(stop)));
+        }
         let (args, depth) = if EXPRS.has(self.kind()) {
             self.within(EXPR_LIST, Follow::must(CLOSE), Self::expr_list, |_, _| (Vec::new(), 0))?
         } else {

@@ -164,17 +164,20 @@ fn set_key(element: &Val<'_>) -> Result<(u8, Key), EvalError> {
     }
 }
 
+/// What is no value of its type is an element like no other.
 fn equal_sets(a: &ListVal<'_>, b: &ListVal<'_>) -> Result<bool, EvalError> {
-    let set = a.iter().map(|item| set_key(&item?)).collect::<Result<HashSet<_>, _>>()?;
+    let set = a.iter().flatten().map(|item| set_key(&item)).collect::<Result<HashSet<_>, _>>()?;
+    let has_wrong = a.iter().any(|item| item.is_err());
     let mut seen = HashSet::with_capacity(set.len());
     for item in b.iter() {
-        let key = set_key(&item?)?;
+        let Ok(item) = item else { return Ok(false) };
+        let key = set_key(&item)?;
         if !set.contains(&key) {
             return Ok(false);
         }
         seen.insert(key);
     }
-    Ok(seen.len() == set.len())
+    Ok(!has_wrong && seen.len() == set.len())
 }
 
 /// The values of the key properties of an element, written down.

@@ -91,49 +91,42 @@ fn one(
         return Compiled::Empty;
     }
     let is_optional = rule.optional_old_self.unwrap_or_default();
-    let refused = |reason: String| Compiled::Refused(Refused { reason, uses_old_self: false });
-    let program = match environments.get(is_optional, stored.has_rule(&rule.rule)).compile(&rule.rule) {
-        Ok(program) => program,
-        Err(issues) if issues.is_instantiation() => {
-            // It was understood, so what it uses is known.
-            let uses_old_self = names(&rule.rule, OLD_SELF);
-            return Compiled::Refused(Refused {
-                reason: format!("program instantiation failed: {issues}"),
-                uses_old_self,
-            });
-        }
-        Err(issues) => return refused(format!("compilation failed: {issues}")),
+    let refused = |reason: String, uses_old_self| Compiled::Refused(Refused { reason, uses_old_self });
+    let expression = match environments.get(is_optional, stored.has_rule(&rule.rule)).check(&rule.rule) {
+        Ok(expression) => expression,
+        Err(issues) => return refused(format!("compilation failed: {issues}"), false),
     };
-    if *program.output_type() != Type::Bool {
-        return refused("cel expression must evaluate to a bool".to_owned());
+    if !matches!(expression.output_type(), Type::Bool) {
+        return refused("cel expression must evaluate to a bool".to_owned(), false);
     }
+    let uses_old_self = expression.references(OLD_SELF);
+    let program = match expression.program() {
+        Ok(program) => program,
+        Err(issues) => return refused(format!("program instantiation failed: {issues}"), uses_old_self),
+    };
     let message = rule.message_expression.as_deref().filter(|expression| !expression.is_empty());
     let message = message.map(|expression| {
         let environment = environments.get(is_optional, stored.has_message(expression));
-        let program = environment.compile(expression).map_err(|issues| {
-            let what = if issues.is_instantiation() { "instantiation" } else { "compilation" };
-            format!("messageExpression {what} failed: {issues}")
-        })?;
-        if *program.output_type() != Type::String {
+        let checked = environment.check(expression);
+        let checked = checked.map_err(|issues| format!("messageExpression compilation failed: {issues}"))?;
+        if !matches!(checked.output_type(), Type::String) {
             return Err("messageExpression must evaluate to a string".to_owned());
         }
+        let program = checked.program();
+        let program =
+            program.map_err(|issues| format!("messageExpression instantiation failed: {issues}"))?;
         let max_cost = program.estimate_cost(declared).max;
         Ok(Message { program, max_cost })
     });
     // Upstream does not come to the path when there is something wrong with the expression of the message.
     let path = rule.field_path.as_deref().filter(|path| !path.is_empty() && !matches!(message, Some(Err(_))));
     Compiled::Ready(Box::new(Ready {
-        uses_old_self: program.references(OLD_SELF),
+        uses_old_self,
         max_cost: program.estimate_cost(declared).max,
         message,
         field_path: path.and_then(|path| field_path::normalize(schema, path)),
         program,
     }))
-}
-
-/// Whether an expression has this name in it.
-fn names(expression: &str, name: &str) -> bool {
-    expression.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == name)
 }
 
 /// How often a value of this type may occur at most in a request, if nothing bounds it.
