@@ -13,6 +13,7 @@ pub mod authorization;
 mod connect;
 mod crd;
 mod doors;
+mod fairness;
 mod heavy;
 pub mod kubelet;
 mod objects;
@@ -49,6 +50,7 @@ pub use request::options::{
     DeleteOptions, FieldValidation, ListOptions, Propagation, WatchOptions, WriteOptions,
 };
 pub use server::{Builder, Server, StartError};
+pub use start::presence::Presence;
 pub use state::Authorization;
 pub use tuning::Tuning;
 pub use verbs::watch::WatchEventKind;

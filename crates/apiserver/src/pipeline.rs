@@ -31,6 +31,7 @@ use crate::authorization::rbac::Attributes;
 use crate::connect;
 use crate::doors::body::{self, Body};
 use crate::doors::in_flight;
+use crate::fairness;
 use crate::pages;
 use crate::registry::aggregation;
 use crate::registry::resource::Resource;
@@ -120,7 +121,7 @@ async fn route<B>(
     origin: Origin,
     request: Request<B>,
     id: &str,
-    level: &mut Option<in_flight::Level>,
+    level: &mut Option<fairness::Flow>,
 ) -> Result<Response<Body>, Status>
 where
     B: http_body::Body + Send + 'static,
@@ -202,7 +203,7 @@ async fn carry_out<B>(
     request: Request<B>,
     asked: Asked<'_>,
     notes: Option<Arc<Notes>>,
-    level: &mut Option<in_flight::Level>,
+    level: &mut Option<fairness::Flow>,
 ) -> Result<Response<Body>, Status>
 where
     B: http_body::Body + Send + 'static,
@@ -219,10 +220,13 @@ where
     context.notes = notes;
     let connects = info.verb == "proxy" || info.resource.as_ref().is_some_and(connect::is_connect_path);
     let lasts = info.verb == "watch" || connects;
+    let flow = state.fairness.flow(&state, &attributes(&context.user, info, name, query));
+    // Without flow schemas nobody but administrators is let through at once.
+    let exempt = flow.as_ref().map_or_else(|| context.user.is_in(MASTERS), fairness::Flow::is_exempt);
     if !connects {
-        *level = Some(state.in_flight.level(&context.user).clone());
+        *level = flow;
     }
-    let _place = if queues && !lasts && !context.user.is_in(MASTERS) {
+    let _place = if queues && !lasts && !exempt {
         match state.in_flight.enter().await {
             Some(place) => Some(place),
             None => return Ok(in_flight::refusal()),

@@ -28,12 +28,14 @@ use crate::doors::client::Client;
 use crate::doors::in_flight::{self, InFlight};
 use crate::doors::listen::{self, ListenError, Listening};
 use crate::doors::service::LocalService;
+use crate::fairness::Fairness;
 use crate::kubelet::Kubelet;
 use crate::objects::allocate::Allocations;
 use crate::objects::elsewhere::ObjectsElsewhere;
 use crate::objects::expiry::{self, Expiry};
 use crate::pipeline::Origin;
 use crate::registry::{LeftOut, Registry};
+use crate::start::presence::Presence;
 use crate::start::{bootstrap, components};
 use crate::state::{Authorization, State};
 use crate::tuning::Tuning;
@@ -78,6 +80,8 @@ pub struct Builder {
     audit: Option<(AuditPolicy, Vec<Arc<dyn AuditSink>>)>,
     left_out: LeftOut,
     tuning: Tuning,
+    presence: Presence,
+    fair: bool,
     in_flight: usize,
     enabled_plugins: Vec<String>,
     disabled_plugins: Vec<String>,
@@ -254,8 +258,23 @@ impl Builder {
         self
     }
 
+    /// What the server tells of itself in objects.
+    #[must_use]
+    pub fn presence(mut self, presence: Presence) -> Builder {
+        self.presence = presence;
+        self
+    }
+
+    /// Whether requests are told apart by flow schemas, and answers name the one that they match
+    /// (`--enable-priority-and-fairness`). The objects are there in any case. Default: yes.
+    #[must_use]
+    pub fn priority_and_fairness(mut self, fair: bool) -> Builder {
+        self.fair = fair;
+        self
+    }
+
     /// How many requests from the network are answered at once. More wait for up to 15 seconds and are then refused with
-    /// 429. Requests that last and those of `system:masters` do not count. Default: 600.
+    /// 429. Requests that last and those of an exempt priority level, as administrators' are, do not count. Default: 600.
     #[must_use]
     pub fn max_requests_in_flight(mut self, requests: usize) -> Builder {
         self.in_flight = requests;
@@ -326,6 +345,8 @@ impl Builder {
             impersonations: Memory::default(),
             plugins,
             tuning: self.tuning,
+            fairness: Fairness::new(self.fair),
+            presence: self.presence,
             in_flight: InFlight::new(self.in_flight),
             address: OnceLock::new(),
             authorizer,
@@ -384,6 +405,8 @@ impl Server {
             audit: None,
             left_out: LeftOut::default(),
             tuning: Tuning::default(),
+            presence: Presence::default(),
+            fair: true,
             in_flight: in_flight::DEFAULT,
             enabled_plugins: Vec::new(),
             disabled_plugins: Vec::new(),

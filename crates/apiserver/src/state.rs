@@ -19,12 +19,14 @@ use crate::authentication::impersonation::Memory;
 use crate::authentication::user::User;
 use crate::authorization::rbac::Authorizer;
 use crate::doors::in_flight::InFlight;
+use crate::fairness::Fairness;
 use crate::kubelet::Kubelet;
 use crate::objects::allocate::Allocations;
 use crate::objects::elsewhere::ObjectsElsewhere;
 use crate::objects::expiry::Expiry;
 use crate::registry::Registry;
 use crate::registry::resource::Resource;
+use crate::start::presence::Presence;
 use crate::tuning::Tuning;
 use crate::webhook::{Hooks, ServiceResolver};
 
@@ -54,6 +56,10 @@ pub(crate) struct State {
     pub(crate) identity: Identity,
     /// How callers came to act as others lately.
     pub(crate) impersonations: Memory,
+    /// Which requests belong to which level of priority; none if that is not told.
+    pub(crate) fairness: Fairness,
+    /// What the server tells of itself in objects.
+    pub(crate) presence: Presence,
     /// The places for requests from the network.
     pub(crate) in_flight: InFlight,
     /// Numbers and switches.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pilothouse_apiserver::{Builder, Server};
 
 use crate::flags::Parsed;
-use crate::{Error, access, admission, auditing, keeping, serving, signals, switches, tell};
+use crate::{Error, access, admission, auditing, keeping, presence, serving, signals, switches, tell};
 
 /// Runs until SIGTERM or SIGINT, and then lets requests that are under way end.
 ///
@@ -44,6 +44,7 @@ fn configure(builder: Builder, flags: &Parsed, bind: IpAddr) -> Result<Builder, 
     addresses.dedup();
     let builder = builder.service_network(network, prefix).serving(serving::pair(flags, &addresses)?);
     let builder = switches::configure(builder, flags)?;
+    let builder = presence::configure(builder, flags)?;
     let builder = access::configure(builder, flags)?;
     let builder = auditing::configure(builder, flags)?;
     admission::configure(builder.require_service_accounts(true), flags)

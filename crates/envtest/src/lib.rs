@@ -13,6 +13,7 @@ mod etcd_client;
 mod etcd_rpc;
 mod flags;
 mod keeping;
+mod presence;
 mod serving;
 mod signals;
 mod switches;

@@ -65,7 +65,7 @@ fn boolean(text: &str) -> Result<bool, String> {
 }
 
 /// All gates, as the flag leaves them.
-fn gates(flags: &Parsed) -> Result<BTreeMap<&'static str, bool>, FlagError> {
+pub(crate) fn gates(flags: &Parsed) -> Result<BTreeMap<&'static str, bool>, FlagError> {
     let mut gates = BTreeMap::new();
     let mut locked = Vec::new();
     for line in GATES.lines().filter(|line| !line.starts_with('#')) {
@@ -96,6 +96,13 @@ fn gates(flags: &Parsed) -> Result<BTreeMap<&'static str, bool>, FlagError> {
         *gate = value;
     }
     Ok(gates)
+}
+
+/// Whether `--runtime-config` turns a version of a group off by its own name.
+pub(crate) fn is_off(flags: &Parsed, version: &str) -> bool {
+    let said = |pair: &&str| pair.split_once('=').is_some_and(|(key, _)| key == version);
+    let last = flags.list("runtime-config").into_iter().rfind(|pair| said(&pair));
+    last.and_then(|pair| pair.split_once('=')).is_some_and(|(_, value)| boolean(value) == Ok(false))
 }
 
 /// What `--runtime-config` turns off. What is in alpha or beta upstream is not there, so that turning it on changes nothing.

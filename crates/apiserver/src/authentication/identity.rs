@@ -58,6 +58,8 @@ pub(crate) struct Given<'a> {
 #[derive(Debug)]
 pub(crate) struct Identity {
     pub(crate) authority: Authority,
+    /// Whose client certificates count, as PEM; empty for nobody's.
+    pub(crate) client_authorities: String,
     /// What sockets show; `None` for what the authority issues for their address.
     pub(crate) serving: Option<CertifiedKey>,
     pub(crate) signer: Arc<Signer>,
@@ -95,7 +97,8 @@ impl Identity {
             clock,
             anonymous: given.anonymous,
         };
-        Ok(Identity { authority, serving: given.serving, signer, authenticator })
+        let client_authorities = trusted.to_owned();
+        Ok(Identity { authority, client_authorities, serving: given.serving, signer, authenticator })
     }
 }
 

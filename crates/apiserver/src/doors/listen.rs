@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::authentication::certs::{self, CertError, CertifiedKey};
 use crate::authentication::user::User;
 use crate::pipeline::{self, Origin};
+use crate::start::presence;
 use crate::state::State;
 
 /// Most connections at once; more wait to be accepted.
@@ -106,6 +107,9 @@ pub(crate) async fn listen(state: Arc<State>, address: SocketAddr) -> Result<Lis
     let acceptor = TlsAcceptor::from(Arc::new(certs::server_config(&identity)?));
     // A server that listens a second time is still known by where it did first.
     let _first = state.address.set(bound);
+    if let Err(status) = presence::listening(&state, bound) {
+        tracing::warn!(message = status.message, "the Service of the server itself was not made");
+    }
     let closed = CancellationToken::new();
     let guard = closed.clone().drop_guard();
     let task = accept(state.clone(), listener, acceptor);

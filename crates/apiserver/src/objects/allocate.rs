@@ -7,10 +7,12 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use pilothouse_store::Object;
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::{Status, Value, object};
 
 use crate::registry::resource::{self, Resource};
+use crate::start::presence;
 use crate::state::State;
 
 /// How many of the lowest addresses are kept for those who ask for one by name.
@@ -53,8 +55,12 @@ impl Allocations {
         1 << (32 - self.prefix)
     }
 
-    /// The network, as errors show it.
-    fn range(&self) -> String {
+    fn at(&self, offset: u32) -> Ipv4Addr {
+        Ipv4Addr::from(u32::from(self.network).saturating_add(offset))
+    }
+
+    /// The network, as errors and objects show it.
+    pub(crate) fn range(&self) -> String {
         format!("{}/{}", self.network, self.prefix)
     }
 
@@ -63,13 +69,15 @@ impl Allocations {
         (offset > 0 && offset < self.size() - 1).then_some(offset)
     }
 
-    fn free_address(&mut self) -> Option<Ipv4Addr> {
+    /// An address that nobody has. `is_taken` knows of some that were taken elsewhere.
+    fn free_address(&mut self, is_taken: impl Fn(Ipv4Addr) -> bool) -> Option<Ipv4Addr> {
         let last = self.size() - 2;
         for _ in 0..self.size() {
             let at = if (1..=last).contains(&self.next_address) { self.next_address } else { 1 };
             self.next_address = at + 1;
-            if self.addresses.insert(at) {
-                return Some(Ipv4Addr::from(u32::from(self.network) + at));
+            if !self.addresses.contains(&at) && !is_taken(self.at(at)) {
+                self.addresses.insert(at);
+                return Some(self.at(at));
             }
         }
         None
@@ -159,12 +167,22 @@ impl Reserved {
     }
 
     /// The write succeeded: what was taken stays taken, what is no longer used is free.
-    pub(crate) fn keep(mut self) {
-        self.taken_addresses.clear();
+    pub(crate) fn keep(mut self, stored: &Object) {
+        let taken = std::mem::take(&mut self.taken_addresses);
         self.taken_ports.clear();
-        if let (Some(state), Some(old)) = (&self.state, &self.given_up) {
+        let Some(state) = &self.state else { return };
+        for address in taken {
+            let address = state.allocations.lock().at(address).to_string();
+            presence::address_taken(state, &address, stored.value());
+        }
+        if let Some(old) = &self.given_up {
             give_back(state, old);
         }
+    }
+
+    /// Whether an object says that an address is taken, whoever made it.
+    fn is_taken_elsewhere(&self, address: &str) -> bool {
+        self.state.as_ref().is_some_and(|state| presence::is_address_taken(state, address))
     }
 
     /// Takes a port that was asked for.
@@ -207,10 +225,14 @@ impl Reserved {
             if self.dry_run {
                 return Ok(allocations.network.to_string());
             }
-            let free = allocations.free_address().ok_or_else(|| {
-                let name = field::quote(object::name(service));
-                Status::internal(format!("failed to allocate a serviceIP for Service {name}: range is full"))
-            })?;
+            let free = allocations
+                .free_address(|address| self.is_taken_elsewhere(&address.to_string()))
+                .ok_or_else(|| {
+                    let name = field::quote(object::name(service));
+                    Status::internal(format!(
+                        "failed to allocate a serviceIP for Service {name}: range is full"
+                    ))
+                })?;
             self.taken_addresses.extend(allocations.offset(free));
             return Ok(free.to_string());
         }
@@ -226,7 +248,7 @@ impl Reserved {
                 allocations.range()
             ),
             None => "the provided network does not match the current range".to_owned(),
-            Some(offset) if allocations.addresses.insert(offset) => {
+            Some(offset) if !self.is_taken_elsewhere(asked) && allocations.addresses.insert(offset) => {
                 self.taken_addresses.push(offset);
                 return Ok(asked.to_owned());
             }
@@ -261,6 +283,7 @@ fn give_back(state: &State, what: &Value) {
     for address in addresses(what) {
         if let Some(offset) = allocations.offset(address) {
             allocations.addresses.remove(&offset);
+            presence::address_free(state, &address.to_string());
         }
     }
     for port in ports(what) {
@@ -480,7 +503,12 @@ pub(crate) fn adopt_all(state: &State) {
     let snapshot = state.store.snapshot();
     let mut allocations = state.allocations.lock();
     for entry in snapshot.list(&resource::key("", "services"), None, None) {
-        allocations.adopt(entry.object.value());
+        let service = entry.object.value();
+        allocations.adopt(service);
+        for address in addresses(service).into_iter().filter(|address| allocations.offset(*address).is_some())
+        {
+            presence::address_taken(state, &address.to_string(), service);
+        }
     }
 }
 
@@ -491,8 +519,8 @@ mod tests {
     #[test]
     fn an_address_is_given_once() {
         let mut allocations = Allocations::new(Ipv4Addr::new(10, 0, 0, 0), 29, 30000..=32767);
-        let given: BTreeSet<Ipv4Addr> = (0..6).filter_map(|_| allocations.free_address()).collect();
+        let given: BTreeSet<Ipv4Addr> = (0..6).filter_map(|_| allocations.free_address(|_| false)).collect();
         assert_eq!(given.len(), 6, "all but the network's own and the last address");
-        assert_eq!(allocations.free_address(), None);
+        assert_eq!(allocations.free_address(|_| false), None);
     }
 }

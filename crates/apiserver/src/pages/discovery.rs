@@ -93,8 +93,10 @@ pub(crate) fn serve(
 /// with its versions, the most stable and newest first.
 fn groups(table: &Table) -> Vec<(String, Vec<String>)> {
     let mut built_in: Vec<(String, Vec<String>)> = Vec::new();
-    for resource in pilothouse_schema::builtin::resources() {
-        add(&mut built_in, resource.group, resource.version);
+    for resource in builtin::resources() {
+        if table.get(resource.group, resource.version, resource.plural).is_some() {
+            add(&mut built_in, resource.group, resource.version);
+        }
     }
     let mut defined: Vec<(String, Vec<String>)> = Vec::new();
     for resource in table.iter().filter(|resource| !resource.is_built_in() && is_told(resource)) {

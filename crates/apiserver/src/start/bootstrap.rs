@@ -12,7 +12,7 @@ use crate::authorization::bootstrap_rbac;
 use crate::crd;
 use crate::objects::allocate;
 use crate::request::options::WriteOptions;
-use crate::start::{components, seeds};
+use crate::start::{components, presence, seeds};
 use crate::state::{Context, State, Target};
 use crate::verbs::create;
 
@@ -50,22 +50,10 @@ pub(crate) fn run(state: &Arc<State>) -> Result<(), Status> {
         if left_out && !seed.is_of_what_is_served(&state.registry.table()) {
             continue;
         }
-        seed.write(state, &now);
+        let _there = seed.write(state, &now);
     }
-    let address = state.allocations.lock().first().to_string();
-    let service = json!({
-        "metadata": {
-            "name": "kubernetes",
-            "labels": {"component": "apiserver", "provider": "kubernetes"},
-        },
-        "spec": {
-            "type": "ClusterIP",
-            "ipFamilyPolicy": "SingleStack",
-            "clusterIP": address,
-            "ports": [{"name": "https", "protocol": "TCP", "port": 443, "targetPort": 6443}],
-        },
-    });
-    ensure(state, "", "v1", "services", "default", service)
+    state.fairness.begin(state, &now);
+    presence::begin(state)
 }
 
 /// The group of API services.
@@ -77,7 +65,11 @@ pub(crate) fn priority_classes() -> impl Iterator<Item = Value> {
         json!({
             "apiVersion": "scheduling.k8s.io/v1",
             "kind": "PriorityClass",
-            "metadata": {"name": name, "generation": 1},
+            "metadata": {"name": name, "generation": 1, "managedFields": [{
+                "manager": "kube-apiserver", "operation": "Update", "apiVersion": "scheduling.k8s.io/v1",
+                "time": seeds::NOW, "fieldsType": "FieldsV1",
+                "fieldsV1": {"f:description": {}, "f:preemptionPolicy": {}, "f:value": {}},
+            }]},
             "value": priority,
             "description": description,
             "preemptionPolicy": "PreemptLowerPriority",

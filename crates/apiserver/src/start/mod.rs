@@ -2,4 +2,5 @@
 
 pub(crate) mod bootstrap;
 pub(crate) mod components;
+pub(crate) mod presence;
 pub(crate) mod seeds;

@@ -34,6 +34,21 @@ pub(crate) static CLUSTER: LazyLock<Vec<Seed>> = LazyLock::new(|| {
     classes.chain(services).map(|(group, plural, object)| Seed::of(group, plural, object)).collect()
 });
 
+/// Writes an object that is known to be good, with what every object has, unless it is there.
+pub(crate) fn write(state: &State, (group, plural): (&str, &str), mut value: Value, now: &str) {
+    value.set(&["metadata", "uid"], uuid::Uuid::new_v4().to_string());
+    value.set(&["metadata", "creationTimestamp"], now);
+    let (namespace, name) =
+        (object::namespace(&value).unwrap_or_default().to_owned(), object::name(&value).to_owned());
+    let mut build = |revision: u64| {
+        value.set(&["metadata", "resourceVersion"], revision.to_string());
+        document::encode(&value)
+    };
+    // A durable copy that refuses shows at the next write that matters.
+    let _kept =
+        state.store.commit(&resource::key(group, plural), &namespace, &name, None, Change::Put(&mut build));
+}
+
 /// An object that is known to be good, encoded.
 #[derive(Debug)]
 pub(crate) struct Seed {
@@ -82,21 +97,22 @@ impl Seed {
         }
     }
 
-    /// Whether this is no API service, or one of a version that is served.
+    /// Whether this is no API service, or one of a version that is served; and of a resource that is served itself.
     pub(crate) fn is_of_what_is_served(&self, table: &Table) -> bool {
         if self.key != resource::key(bootstrap::API_REGISTRATION, "apiservices") {
-            return true;
+            return table.iter().any(|resource| resource.key == self.key);
         }
         let (version, group) = self.name.split_once('.').unwrap_or_default();
         table.iter().any(|resource| resource.group == group && resource.version == version)
     }
 
-    /// Writes the object, unless it is there: what is there stays as it is.
-    pub(crate) fn write(&self, state: &State, now: &str) {
+    /// Writes the object and gives its uid, unless it is there: what is there stays as it is.
+    pub(crate) fn write(&self, state: &State, now: &str) -> Option<String> {
         let uid = uuid::Uuid::new_v4().to_string();
         let mut build = |revision: u64| self.fill(&uid, now, &revision.to_string());
+        let kept = state.store.commit(&self.key, &self.namespace, &self.name, None, Change::Put(&mut build));
         // A durable copy that refuses shows at the next write that matters.
-        let _kept = state.store.commit(&self.key, &self.namespace, &self.name, None, Change::Put(&mut build));
+        kept.is_ok().then_some(uid)
     }
 
     fn fill(&self, uid: &str, now: &str, revision: &str) -> Bytes {

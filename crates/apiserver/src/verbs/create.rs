@@ -117,7 +117,7 @@ pub(crate) async fn create_object(
         }
         match verbs::put(state, &named, None, object).await? {
             Outcome::Stored(stored) => {
-                reserved.keep();
+                reserved.keep(&stored);
                 own_status::tell(state, &named, &stored).await;
                 return present::present(state, resource, &stored).await;
             }

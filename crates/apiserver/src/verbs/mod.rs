@@ -18,7 +18,9 @@ use pilothouse_value::{Status, Timestamp, Value};
 
 use crate::answer::{document, present};
 use crate::crd;
+use crate::fairness;
 use crate::objects::expiry;
+use crate::objects::own_status;
 use crate::request::options::{self, WriteOptions};
 use crate::state::{Context, State, Target};
 
@@ -74,15 +76,21 @@ pub(crate) async fn remove(
 ) -> Result<Outcome, Status> {
     let mut value = last.clone();
     present::to_storage(state, &target.resource, &mut value).await?;
-    let _definitions = crd::lifecycle::lock(state, &target.resource);
-    let mut build = |revision: u64| {
-        value.set(&["metadata", "resourceVersion"], revision.to_string());
-        document::encode(&value)
+    let outcome = {
+        let _definitions = crd::lifecycle::lock(state, &target.resource);
+        let mut build = |revision: u64| {
+            value.set(&["metadata", "resourceVersion"], revision.to_string());
+            document::encode(&value)
+        };
+        let outcome = commit(state, target, Some(expected), Change::Delete(&mut build))?;
+        if matches!(outcome, Outcome::Stored(_)) {
+            crate::objects::allocate::release(state, &target.resource, last);
+            crd::lifecycle::removed(state, target);
+        }
+        outcome
     };
-    let outcome = commit(state, target, Some(expected), Change::Delete(&mut build))?;
-    if matches!(outcome, Outcome::Stored(_)) {
-        crate::objects::allocate::release(state, &target.resource, last);
-        crd::lifecycle::removed(state, target);
+    if matches!(outcome, Outcome::Stored(_)) && target.resource.is(fairness::GROUP, fairness::LEVELS) {
+        own_status::level_changed(state, &target.name).await;
     }
     Ok(outcome)
 }

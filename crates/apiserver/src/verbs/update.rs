@@ -13,7 +13,7 @@ use crate::answer::document::Document;
 use crate::answer::present;
 use crate::authorization::authz;
 use crate::crd;
-use crate::objects::{allocate, metadata, ownership};
+use crate::objects::{allocate, metadata, own_status, ownership};
 use crate::registry::{kinds, strategy};
 use crate::request::intake::{self, Incoming};
 use crate::request::options::{WriteOptions, no_number};
@@ -262,8 +262,9 @@ async fn try_change(
     match verbs::put(state, target, Some(stored.revision()), new).await? {
         Outcome::Stored(written) => {
             if let Some(reserved) = reserved {
-                reserved.keep();
+                reserved.keep(&written);
             }
+            own_status::tell(state, target, &written).await;
             present::present(state, resource, &written).await.map(Some)
         }
         Outcome::Stale(_) => Ok(None),

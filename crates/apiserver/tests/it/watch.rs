@@ -129,7 +129,7 @@ async fn a_watch_ends_with_its_timeout() {
         timeout: Some(std::time::Duration::from_secs(5)),
         ..Default::default()
     };
-    let mut stream = api.client.watch(&config_maps(), None, &options).await.unwrap();
+    let mut stream = api.client.watch(&config_maps(), Some("default"), &options).await.unwrap();
     assert!(stream.next().await.is_none());
 }
 
@@ -137,7 +137,7 @@ async fn a_watch_ends_with_its_timeout() {
 async fn a_quiet_watch_sends_bookmarks() {
     let api = Api::start();
     let options = WatchOptions { allow_bookmarks: true, ..Default::default() };
-    let mut stream = api.client.watch(&config_maps(), None, &options).await.unwrap();
+    let mut stream = api.client.watch(&config_maps(), Some("default"), &options).await.unwrap();
     let version = api.server.store().revision().to_string();
     let bookmark = stream.next().await.unwrap();
     assert_eq!(bookmark.kind, WatchEventKind::Bookmark);
@@ -147,7 +147,8 @@ async fn a_quiet_watch_sends_bookmarks() {
 #[tokio::test]
 async fn a_watch_ends_with_the_server() {
     let api = Api::start();
-    let mut stream = api.client.watch(&config_maps(), None, &WatchOptions::default()).await.unwrap();
+    let mut stream =
+        api.client.watch(&config_maps(), Some("default"), &WatchOptions::default()).await.unwrap();
     api.server.stop();
     assert!(stream.next().await.is_none());
 }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod assets;
 #[cfg(test)]
+mod boot;
+#[cfg(test)]
 mod flags;
 #[cfg(test)]
 mod plane;

@@ -130,7 +130,12 @@ impl Plane {
             "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
         ];
         arguments.extend(more.iter().map(|&flag| flag.to_owned()));
-        let mut tool = Tool::start(self.folder.path(), "kube-apiserver", &arguments);
+        self.api_of(&arguments)
+    }
+
+    /// Starts a kube-apiserver with these flags alone.
+    pub(crate) fn api_of(&self, arguments: &[String]) -> Api {
+        let mut tool = Tool::start(self.folder.path(), "kube-apiserver", arguments);
         let address = tool.said("Serving securely on ").parse().unwrap();
         let trusted = std::fs::read_to_string(self.path("certs/apiserver.crt")).unwrap();
         Api { tool, address, trusted }
@@ -149,6 +154,15 @@ impl Api {
         let (status, text) = self.text(who, method, path, body).await;
         let document = pilothouse_value::parse::json(&text).map(|parsed| parsed.value);
         (status, document.unwrap_or_default())
+    }
+
+    /// Reads a document as the user of a token.
+    pub(crate) async fn with_token(&self, token: &str, path: &str) -> Value {
+        let token = format!("Bearer {token}");
+        let (status, text) =
+            whole(self.ask(None, ("GET", path), &[("authorization", &token)], "").await).await;
+        assert_eq!(status, 200, "{path}: {text:?}");
+        pilothouse_value::parse::json(&text).unwrap().value
     }
 
     /// Sends a request and returns status and text.
@@ -170,6 +184,16 @@ impl Api {
         path: &str,
         body: &str,
     ) -> Response<Incoming> {
+        self.ask(who, (method, path), &[], body).await
+    }
+
+    async fn ask(
+        &self,
+        who: Option<&CertifiedKey>,
+        what: (&str, &str),
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Response<Incoming> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut roots = rustls::RootCertStore::empty();
         let chain = CertificateDer::pem_slice_iter(self.trusted.as_bytes());
@@ -187,7 +211,7 @@ impl Api {
         let stream = TcpStream::connect(self.address).await.unwrap();
         let name = ServerName::try_from("localhost").unwrap();
         let stream = tokio_rustls::TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
-        send(TokioIo::new(stream), method, path, body).await
+        send(TokioIo::new(stream), what, headers, body).await
     }
 }
 
@@ -196,24 +220,26 @@ pub(crate) async fn request(
     stream: impl hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
     path: &str,
 ) -> (u16, Bytes) {
-    whole(send(stream, "GET", path, "").await).await
+    whole(send(stream, ("GET", path), &[], "").await).await
 }
 
 async fn send(
     stream: impl hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
-    method: &str,
-    path: &str,
+    (method, path): (&str, &str),
+    headers: &[(&str, &str)],
     body: &str,
 ) -> Response<Incoming> {
     let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await.unwrap();
     tokio::spawn(connection);
-    let request = http::Request::builder()
+    let mut request = http::Request::builder()
         .method(method)
         .uri(path)
         .header("host", "localhost")
-        .header("content-type", "application/json")
-        .body(Full::new(Bytes::copy_from_slice(body.as_bytes())))
-        .unwrap();
+        .header("content-type", "application/json");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Full::new(Bytes::copy_from_slice(body.as_bytes()))).unwrap();
     sender.send_request(request).await.unwrap()
 }
 

@@ -15,6 +15,7 @@ use crate::request::decode;
 #[derive(Clone, Debug)]
 pub struct RequestHeader {
     certificates: ClientCertificates,
+    authorities: String,
     /// Common names of proxies; empty for all that the authority has signed.
     pub allowed_names: Vec<String>,
     /// Headers with the user's name, of which the first counts that is there.
@@ -35,12 +36,18 @@ impl RequestHeader {
     pub fn new(authorities: &str) -> Result<RequestHeader, CertError> {
         Ok(RequestHeader {
             certificates: ClientCertificates::new(authorities)?,
+            authorities: authorities.to_owned(),
             allowed_names: Vec::new(),
             username_headers: Vec::new(),
             uid_headers: Vec::new(),
             group_headers: Vec::new(),
             extra_prefixes: Vec::new(),
         })
+    }
+
+    /// The authorities of proxies, as PEM.
+    pub(crate) fn authorities(&self) -> &str {
+        &self.authorities
     }
 
     /// The user that a proxy names; `None` if this is no proxy, or it names nobody.
