@@ -89,8 +89,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             said = self.hooks.table.get(path)
         if said is None:
             said = {"code": 404, "headers": {"Content-Type": "text/plain"}, "body": "no such path"}
+        if "to" in said:  # a conversion, by the version that is wanted
+            said = said["to"].get(review["request"]["desiredAPIVersion"], {"convert": {}})
         if said.get("then") == "hang":
-            self.connection.settimeout(30)
+            self.connection.settimeout(60)
             try:
                 self.rfile.read(1)
             except OSError:
@@ -102,7 +104,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         body = said.get("body", "")
         if "convert" in said:
-            body = converted(review, said["convert"])
+            body = compact(converted(review, said["convert"])) if review else {}
         text = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
         if review and isinstance(review.get("request"), dict):
             text = text.replace("$UID", review["request"].get("uid", ""))
@@ -128,11 +130,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def converted(review, change):
-    """The answer to a ConversionReview: the objects in the desired version, with a merge patch each; `keep` of them."""
+    """The answer to a ConversionReview: the objects in the desired version, with a merge patch each, and one more for those of a name in
+    `named`; `keep` of them, backwards with `reverse`, then `more`. `big` is how many letters are put into spec.big."""
     request = review["request"]
-    objects = [merged({**o, "apiVersion": request["desiredAPIVersion"]}, change.get("merge", {})) for o in request["objects"]]
-    response = {"uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": objects[:change.get("keep", len(objects))]}
+    objects = []
+    for o in request["objects"]:
+        o = merged({**o, "apiVersion": request["desiredAPIVersion"]}, change.get("merge", {}))
+        o = merged(o, change.get("named", {}).get(o["metadata"].get("name"), {}) if isinstance(o.get("metadata"), dict) else {})
+        objects.append(merged(o, {"spec": {"big": "x" * change["big"]}}) if "big" in change else o)
+    objects = objects[:change.get("keep", len(objects))]
+    if change.get("reverse"):
+        objects.reverse()
+    response = {"uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": objects + change.get("more", [])}
     return merged({"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response}, change.get("answer", {}))
+
+
+def compact(document):
+    """As Go writes it: what is told of an object has its letters."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
 
 def merged(value, patch):

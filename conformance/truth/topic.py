@@ -177,12 +177,24 @@ class Topic:
             self.hooks.asked = []
         self.steps.append({"forget": True})
 
-    def asked(self):
-        """Writes down what the webhooks were asked since the last time."""
+    def asked_to_convert(self):
+        """Writes down which conversions the webhooks were asked for since the last time, each once: how often is a matter of caches."""
         with self.hooks.lock:
             asked, self.hooks.asked = self.hooks.asked, []
+        made = {}
+        for one in asked:
+            for review in conversions(one):
+                made[json.dumps(review, sort_keys=True)] = review
+        self.steps.append({"converted": [made[key] for key in sorted(made)]})
+
+    def asked(self, kind=None):
+        """Writes down what the webhooks were asked since the last time, or of it the reviews of a kind."""
+        with self.hooks.lock:
+            asked, self.hooks.asked = self.hooks.asked, []
+        if kind:
+            asked = [a for a in asked if a["body"]["kind"] == kind]
         # those of one request may come at once
-        self.steps.append({"asked": sorted((self.normal(a) for a in asked), key=lambda a: a["do"])})
+        self.steps.append({"asked": sorted((self.normal(a) for a in asked), key=lambda a: a["do"]), **({"kind": kind} if kind else {})})
 
     def unaltered(self, method, path, data, wire):
         import http.client
@@ -386,6 +398,14 @@ class Topic:
 def sent_bytes(value):
     """A header as the client library takes it, which writes characters as bytes of that number."""
     return value["latin-1"] if isinstance(value, dict) else value
+
+
+def conversions(asked):
+    """What a conversion webhook was asked, one object at a time: lists are asked in parts of any size."""
+    request = asked["body"]["request"]
+    for o in request["objects"]:
+        metadata = {key: "SET" if key in ("uid", "resourceVersion", "creationTimestamp", "managedFields", "deletionTimestamp") else value for key, value in o["metadata"].items()}
+        yield {**asked, "body": {**asked["body"], "request": {**request, "uid": "UID", "objects": [{**o, "metadata": metadata}]}}}
 
 
 def has_whole_floats(value):

@@ -367,6 +367,7 @@ impl Builder {
                 self.node_ports,
             )),
             expiry: Expiry::default(),
+            background: tokio_util::task::TaskTracker::new(),
             shutdown: shutdown.clone(),
         });
         expiry::adopt(&state);
@@ -484,6 +485,13 @@ impl Server {
     /// If the address cannot be had.
     pub async fn listen(&self, address: SocketAddr) -> Result<Listening, ListenError> {
         listen::listen(self.state.clone(), address).await
+    }
+
+    /// Waits until nothing goes on any more behind writes that were answered, such as conversions for those who watch.
+    pub async fn settled(&self) {
+        self.state.background.close();
+        self.state.background.wait().await;
+        self.state.background.reopen();
     }
 
     /// Stops the server: watches end, listeners close, tasks end.

@@ -10,6 +10,7 @@ use pilothouse_store::{Clock, Store};
 use pilothouse_value::{Status, Value, object};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::admission::Chain;
 use crate::admission::webhook::Configurations;
@@ -84,6 +85,8 @@ pub(crate) struct State {
     pub(crate) allocations: Mutex<Allocations>,
     /// The events that go when their time is over.
     pub(crate) expiry: Expiry,
+    /// What goes on for a while after a write was answered.
+    pub(crate) background: TaskTracker,
     /// Cancelled when the server stops: watches and tasks end.
     pub(crate) shutdown: CancellationToken,
 }

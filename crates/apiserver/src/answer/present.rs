@@ -16,6 +16,9 @@ use crate::registry::kinds;
 use crate::registry::resource::Resource;
 use crate::state::{State, Target};
 
+/// Most conversions that go on behind writes that were answered.
+const MOST_BEHIND: usize = 256;
+
 /// The one built-in kind whose versions have different fields.
 const AUTOSCALER: &str = "HorizontalPodAutoscaler";
 
@@ -66,6 +69,56 @@ pub(crate) async fn present_shared(
     Ok(Document::Made(value))
 }
 
+/// What is served of a resource whose objects a webhook converts when they are stored, and when they are shown.
+pub(crate) fn is_converted(resource: &Resource) -> Option<&Arc<Custom>> {
+    let custom = resource.custom.as_ref().filter(|custom| custom.definition.webhook)?;
+    let storage = custom.definition.storage()?;
+    (custom.served()?.api_version != storage.api_version).then_some(custom)
+}
+
+/// What a version that a webhook converts to has been shown of an object before; upstream has it in a cache, which changes
+/// look into even when it cannot follow any more.
+pub(crate) fn known(resource: &Resource, stored: &Object, to_change: bool) -> Option<Document> {
+    let shown = is_converted(resource)?.shown()?;
+    if to_change { shown.get_even_stale(stored) } else { shown.get(stored) }.map(Document::Made)
+}
+
+/// Whether an object can be stored as it is shown. Upstream finds out, of what it has in a cache, before it changes it.
+///
+/// # Errors
+/// 500 if the webhook does not convert it.
+pub(crate) async fn can_be_stored(
+    state: &Arc<State>,
+    resource: &Resource,
+    current: &Value,
+) -> Result<(), Status> {
+    if is_converted(resource).is_none() {
+        return Ok(());
+    }
+    to_storage(state, resource, &mut current.clone()).await
+}
+
+/// Has an object that was just written converted for those who list or watch the other versions: what they were shown once
+/// they are shown again, whatever becomes of the webhook.
+pub(crate) fn spread(state: &Arc<State>, resource: &Resource, stored: &Arc<Object>) {
+    let Some(custom) = resource.custom.as_ref().filter(|custom| custom.definition.webhook) else { return };
+    for version in custom.definition.others(object::api_version(stored.value())) {
+        if state.background.len() >= MOST_BEHIND {
+            return;
+        }
+        let (tasks, state) = (state.background.clone(), state.clone());
+        let (definition, stored) = (custom.definition.clone(), stored.clone());
+        tasks.spawn(async move {
+            let Some(version) = definition.version(version) else { return };
+            let make = || async { convert::show(&state, &definition, version, &stored).await.map(Arc::new) };
+            if let Err(status) = version.shown.get_or_make(&stored, make).await {
+                tracing::warn!(why = status.message, "an object cannot be shown in every version");
+                version.shown.forget();
+            }
+        });
+    }
+}
+
 /// Objects as this resource shows them, in their order. What must be converted is converted together.
 ///
 /// # Errors
@@ -92,12 +145,19 @@ pub(crate) async fn present_all(
     if let Some(custom) = resource.custom.as_ref().filter(|_| !missing.is_empty())
         && let Some(version) = custom.served()
     {
-        let values = convert::show(state, &custom.definition, version, &missing)
-            .await
-            .map_err(|status| unreadable_list(resource, &missing, &status))?;
+        let shown = convert::show_all(state, &custom.definition, version, &missing).await;
+        let (mut values, mut failures) = (Vec::with_capacity(shown.len()), Vec::new());
+        for (object, shown) in missing.iter().zip(shown) {
+            match shown {
+                Ok(value) => values.push(Arc::new(value)),
+                Err(status) => failures.push((&**object, status)),
+            }
+        }
+        if !failures.is_empty() {
+            return Err(unreadable_list(resource, &failures));
+        }
         let places = documents.iter_mut().filter(|document| document.is_none());
         for ((place, object), value) in places.zip(&missing).zip(values) {
-            let value = Arc::new(value);
             version.shown.keep(object, &value);
             *place = Some(Document::Made(value));
         }
@@ -115,12 +175,14 @@ pub(crate) fn unchangeable(stored: &Object, status: &Status) -> Status {
     Status::new(500, "", format!("object not decodable revision={}: {}", stored.revision(), status.message))
 }
 
-/// 500 for a list of which these objects cannot be shown.
-fn unreadable_list(resource: &Resource, objects: &[Arc<Object>], status: &Status) -> Status {
+/// 500 for a list of which these objects cannot be shown, and why.
+fn unreadable_list(resource: &Resource, objects: &[(&Object, Status)]) -> Status {
     const REASON: &str = "UnexpectedServerResponse";
     let causes: Vec<_> = objects
         .iter()
-        .map(|stored| (corrupt("/registry", resource, stored, status), key("/registry", resource, stored)))
+        .map(|(stored, status)| {
+            (corrupt("/registry", resource, stored, status), key("/registry", resource, stored))
+        })
         .collect();
     let more = match causes.len() {
         0 | 1 => String::new(),
@@ -174,8 +236,7 @@ fn at_once<'a>(resource: &'a Resource, stored: &Arc<Object>) -> Result<Document,
 
 async fn show(state: &Arc<State>, custom: &Custom, stored: &Arc<Object>) -> Result<Arc<Value>, Status> {
     let Some(version) = custom.served() else { return Ok(stored.value().clone()) };
-    let shown = convert::show(state, &custom.definition, version, std::slice::from_ref(stored)).await?;
-    Ok(shown.into_iter().next().map_or_else(|| stored.value().clone(), Arc::new))
+    convert::show(state, &custom.definition, version, stored).await.map(Arc::new)
 }
 
 /// An object of one version of a resource in another version of it.
@@ -189,8 +250,7 @@ pub(crate) async fn to_version(state: &Arc<State>, to: &Resource, mut value: Val
     match &to.custom {
         Some(custom) => {
             let Some(version) = custom.served() else { return Ok(value) };
-            let converted = convert::convert(state, &custom.definition, vec![value], version).await?;
-            Ok(converted.into_iter().next().unwrap_or_default())
+            convert::convert(state, &custom.definition, value, version).await
         }
         None if to.group == "events.k8s.io" => Ok(event_from_core(&value)),
         None if object::kind(&value) == "Event" && to.group.is_empty() => {
@@ -220,9 +280,13 @@ pub(crate) async fn to_storage(
             if let Some(storage) = custom.definition.storage()
                 && object::api_version(value) != storage.api_version
             {
-                let taken = std::mem::take(value);
-                let converted = convert::convert(state, &custom.definition, vec![taken], storage).await?;
-                *value = converted.into_iter().next().unwrap_or_default();
+                let mut taken = std::mem::take(value);
+                // The storage gives the version.
+                let version = taken.take(&["metadata", "resourceVersion"]);
+                *value = convert::coerce(state, &custom.definition, taken, storage).await?;
+                if let Some(version) = version {
+                    value.set(&["metadata", "resourceVersion"], version);
+                }
             }
         }
         None if resource.group == "events.k8s.io" => {
@@ -266,7 +330,9 @@ pub(crate) async fn rehearse(
 ) -> Result<Document, Status> {
     let Some(custom) = &resource.custom else { return Ok(value.into()) };
     let Some(version) = custom.served() else { return Ok(value.into()) };
-    to_storage(state, resource, &mut value).await?;
+    if let Some(storage) = custom.definition.storage() {
+        value = convert::coerce(state, &custom.definition, value, storage).await?;
+    }
     let shown = convert::read(state, &custom.definition, version, value).await?;
     Ok(shown.into())
 }

@@ -8,33 +8,64 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::{FutureExt as _, future};
 use pilothouse_schema as schema;
 use pilothouse_store::Object;
 use pilothouse_value::{Gvk, Status, Value, object};
 
 use crate::crd::definition::{Definition, Version};
-use crate::crd::review::{self, Place};
+use crate::crd::review;
 use crate::request::intake;
 use crate::state::State;
 
 /// How long a webhook may take for one question.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Most objects in one question.
-const BATCH: usize = 256;
+/// Most questions that are asked at the same time.
+const AT_ONCE: usize = 16;
 
-/// Stored objects as a version shows them, in their order.
-///
-/// # Errors
-/// 500 if one is stored in a version that is no longer defined, or if the webhook does not convert them.
-pub(crate) async fn show(
+/// Stored objects as a version shows them, in their order. Each is asked about alone, as upstream does, several at a time: one
+/// that cannot be shown is nobody else's failure.
+pub(crate) async fn show_all(
     state: &Arc<State>,
     definition: &Definition,
     to: &Version,
     stored: &[Arc<Object>],
-) -> Result<Vec<Value>, Status> {
-    let mut values: Vec<Value> = stored.iter().map(|stored| Value::clone(stored.value())).collect();
-    values.iter_mut().for_each(|value| decode(definition, value));
-    convert(state, definition, values, to).await
+) -> Vec<Result<Value, Status>> {
+    let mut shown = Vec::with_capacity(stored.len());
+    if !definition.webhook {
+        for stored in stored {
+            shown.push(show(state, definition, to, stored).await);
+        }
+        return shown;
+    }
+    for some in stored.chunks(AT_ONCE) {
+        let mut asked = Vec::with_capacity(some.len());
+        for stored in some {
+            asked.push(show(state, definition, to, stored).boxed());
+        }
+        shown.extend(future::join_all(asked).await);
+    }
+    shown
+}
+
+/// A stored object as a version shows it.
+///
+/// # Errors
+/// 500 if it is stored in a version that is no longer defined, or if the webhook does not convert it.
+pub(crate) async fn show(
+    state: &Arc<State>,
+    definition: &Definition,
+    to: &Version,
+    stored: &Object,
+) -> Result<Value, Status> {
+    let mut value = Value::clone(stored.value());
+    // What is stored has no version of its own: it gets one when it is read.
+    let version = value.take(&["metadata", "resourceVersion"]);
+    let mut shown = read(state, definition, to, value).await?;
+    if let Some(version) = version {
+        shown.set(&["metadata", "resourceVersion"], version);
+    }
+    Ok(shown)
 }
 
 /// An object in the form that is stored, as a version shows it.
@@ -48,8 +79,7 @@ pub(crate) async fn read(
     mut value: Value,
 ) -> Result<Value, Status> {
     decode(definition, &mut value);
-    let converted = convert(state, definition, vec![value], to).await?;
-    Ok(converted.into_iter().next().unwrap_or_default())
+    coerce(state, definition, value, to).await
 }
 
 /// Makes of what is stored an object in the version that it is stored in.
@@ -61,46 +91,48 @@ fn decode(definition: &Definition, value: &mut Value) {
     }
 }
 
-/// Objects of any version of a definition in another version of it, in their order.
+/// An object of any version of a definition as another version stores or shows it: what that one does not declare is gone.
 ///
 /// # Errors
-/// 500 if one has a version that is not defined, or if the webhook does not convert them.
+/// As [`convert`].
+pub(crate) async fn coerce(
+    state: &Arc<State>,
+    definition: &Definition,
+    value: Value,
+    to: &Version,
+) -> Result<Value, Status> {
+    if object::api_version(&value) == to.api_version {
+        return Ok(value);
+    }
+    let mut value = convert(state, definition, value, to).await?;
+    let schema = definition.schema(to);
+    schema::prune(schema, &mut value);
+    schema::drop_nulls(schema, &mut value);
+    Ok(value)
+}
+
+/// An object of any version of a definition in another version of it, as the webhook has it.
+///
+/// # Errors
+/// 500 if it has a version that is not defined, or if the webhook does not convert it.
 pub(crate) async fn convert(
     state: &Arc<State>,
     definition: &Definition,
-    mut values: Vec<Value>,
+    mut value: Value,
     to: &Version,
-) -> Result<Vec<Value>, Status> {
-    let mut others = Vec::new();
-    for (index, value) in values.iter().enumerate() {
-        let from = object::api_version(value);
-        if from == to.api_version {
-            continue;
-        }
-        if definition.version_of(from).is_none() {
-            return Err(failed(format!("request to convert CR from an invalid group/version: {from}")));
-        }
-        others.push(index);
+) -> Result<Value, Status> {
+    let from = object::api_version(&value);
+    if from == to.api_version {
+        return Ok(value);
+    }
+    if definition.version_of(from).is_none() {
+        return Err(failed(format!("request to convert CR from an invalid group/version: {from}")));
     }
     if definition.webhook {
-        for batch in others.chunks(BATCH) {
-            let objects: Vec<Value> = batch.iter().filter_map(|index| values.get(*index).cloned()).collect();
-            let converted = ask(state, definition, objects, to).await?;
-            for (index, converted) in batch.iter().zip(converted) {
-                if let Some(value) = values.get_mut(*index) {
-                    *value = converted;
-                }
-            }
-        }
+        value = ask(state, definition, value, to).await?;
     }
-    for index in others {
-        let Some(value) = values.get_mut(index) else { continue };
-        value.set(&["apiVersion"], to.api_version.as_str());
-        let schema = definition.schema(to);
-        schema::prune(schema, value);
-        schema::drop_nulls(schema, value);
-    }
-    Ok(values)
+    value.set(&["apiVersion"], to.api_version.as_str());
+    Ok(value)
 }
 
 /// 500 with a bare text, as upstream answers what its storage says.
@@ -108,43 +140,32 @@ fn failed(message: String) -> Status {
     Status::new(500, "", message)
 }
 
-/// Has the webhook convert some objects.
+/// Has the webhook convert an object.
 async fn ask(
     state: &Arc<State>,
     definition: &Definition,
-    objects: Vec<Value>,
+    original: Value,
     to: &Version,
-) -> Result<Vec<Value>, Status> {
+) -> Result<Value, Status> {
     let document = definition.value();
     let Some(version) = review::version(document) else {
         return Err(failed("no supported conversion review versions".to_owned()));
     };
-    let kind = objects.first().and_then(Gvk::of).unwrap_or_default();
+    let kind = Gvk::of(&original).unwrap_or_default();
     let fail = |why: String| failed(format!("conversion webhook for {} {why}", review::go(&kind)));
     let uid = uuid::Uuid::new_v4().to_string();
-    let expected = objects.len();
-    let question = review::request(version, &uid, &to.api_version, objects.clone());
+    let question = review::request(version, &uid, &to.api_version, original.clone());
     let answer = call(state, document, &question).await.map_err(|why| fail(format!("failed: {why}")))?;
     let converted = review::converted(version, &uid, answer).map_err(|why| fail(format!("failed: {why}")))?;
-    if converted.len() != expected {
-        return Err(fail(format!("returned {} objects, expected {expected}", converted.len())));
+    let count = converted.len();
+    let converted = match converted.into_iter().next() {
+        Some(converted) if count == 1 => converted,
+        _ => return Err(fail(format!("returned {count} objects, expected 1"))),
+    };
+    if let Some(why) = review::unreadable(&converted) {
+        return Err(failed(why));
     }
-    let pairs = objects.iter().zip(converted).enumerate();
-    pairs
-        .map(|(index, (original, converted))| {
-            let place = if expected == 1 { Place::Only } else { Place::At(index) };
-            if let Some(why) = review::unreadable(&converted) {
-                return Err(match place {
-                    Place::Only => failed(why),
-                    Place::At(_) => {
-                        fail(format!("returned invalid converted object at index {index}: {why}"))
-                    }
-                });
-            }
-            review::accept(original, converted, &to.api_version, &place)
-                .map_err(|why| fail(format!("returned {why}")))
-        })
-        .collect()
+    review::accept(&original, converted, &to.api_version).map_err(|why| fail(format!("returned {why}")))
 }
 
 /// Sends a question to the webhook of a definition and reads the answer.

@@ -112,6 +112,12 @@ impl Definition {
         self.versions.get(self.storage)
     }
 
+    /// The places of the served versions beside this one.
+    pub(crate) fn others(&self, api_version: &str) -> Vec<usize> {
+        let others = self.versions.iter().filter(|other| other.served && other.api_version != api_version);
+        others.map(|version| version.index).collect()
+    }
+
     /// Whether there are other versions than one.
     pub(crate) fn has_many_versions(&self) -> bool {
         self.versions.len() > 1

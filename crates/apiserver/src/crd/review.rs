@@ -4,7 +4,12 @@
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::{Gvk, Map, Value, json, object};
 
+use crate::crd::GROUP;
 use crate::objects::metadata;
+use crate::request::intake;
+use crate::webhook::typed;
+
+const KIND: &str = "ConversionReview";
 
 /// The version of reviews to speak: the first of those that the definition names and this server knows.
 pub(crate) fn version(definition: &Value) -> Option<&'static str> {
@@ -16,42 +21,105 @@ pub(crate) fn version(definition: &Value) -> Option<&'static str> {
     })
 }
 
-/// The question: convert these objects to another version.
-pub(crate) fn request(version: &str, uid: &str, desired: &str, objects: Vec<Value>) -> Value {
+/// The question: convert this object to another version. It has room for the answer, as upstream's has.
+pub(crate) fn request(version: &str, uid: &str, desired: &str, object: Value) -> Value {
     json!({
-        "kind": "ConversionReview",
-        "apiVersion": format!("apiextensions.k8s.io/{version}"),
-        "request": {"uid": uid, "desiredAPIVersion": desired, "objects": objects},
+        "kind": KIND,
+        "apiVersion": format!("{GROUP}/{version}"),
+        "request": {"uid": uid, "desiredAPIVersion": desired, "objects": [object]},
+        "response": {"uid": "", "convertedObjects": null, "result": {"metadata": {}}},
     })
+}
+
+/// Kinds beside reviews that upstream knows in this group. An answer that is one of them is told of otherwise.
+const OTHERS: [&str; 9] = [
+    "CustomResourceDefinition",
+    "CustomResourceDefinitionList",
+    "CreateOptions",
+    "DeleteOptions",
+    "GetOptions",
+    "ListOptions",
+    "PatchOptions",
+    "UpdateOptions",
+    "WatchEvent",
+];
+/// Kinds that upstream knows in the version `v1` of no group.
+const PLAIN: [&str; 5] = ["Status", "APIVersions", "APIGroup", "APIGroupList", "APIResourceList"];
+
+/// Checks that an answer is a review of a version; one that does not say what it is is taken for one.
+///
+/// # Errors
+/// The decoder's text for what is no review of this version.
+fn is_review(version: &'static str, answer: &Value) -> Result<(), String> {
+    let own = format!("{GROUP}/{version}");
+    let or = |given: &str, usual: &str| if given.is_empty() { usual.to_owned() } else { given.to_owned() };
+    let (api_version, kind) = (or(object::api_version(answer), &own), or(object::kind(answer), KIND));
+    let of_group = matches!(api_version.strip_prefix(GROUP), Some("/v1" | "/v1beta1"));
+    let kind_of = &*kind;
+    if !(of_group && (kind == KIND || OTHERS.contains(&kind_of))
+        || api_version == "v1" && PLAIN.contains(&kind_of))
+    {
+        return Err(format!(
+            "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
+            field::quote(&kind),
+            field::quote(&api_version)
+        ));
+    }
+    if kind == KIND {
+        check_types(api_version.rsplit('/').next().unwrap_or_default(), answer)?;
+    }
+    if kind != KIND || api_version != own {
+        let given = api_version.rsplit('/').next().unwrap_or_default();
+        return Err(format!("converting ({given}.{kind}) to ({version}.{KIND}): unknown conversion"));
+    }
+    Ok(())
+}
+
+/// Checks the types of the members of an answer, in their order.
+fn check_types(version: &str, answer: &Value) -> Result<(), String> {
+    for (key, kind) in [("request", "ConversionRequest"), ("response", "ConversionResponse")] {
+        if let Some(wrong) =
+            answer.get(key).filter(|member| !member.is_null() && member.as_object().is_none())
+        {
+            return Err(typed::wrong(wrong, &format!("{KIND}.{key}"), &format!("{version}.{kind}")));
+        }
+    }
+    for (key, value) in answer.at(&["response"]).and_then(Value::as_object).into_iter().flat_map(Map::iter) {
+        let place = format!("ConversionResponse.response.{key}");
+        match (key, value) {
+            (_, Value::Null) | ("uid", Value::String(_)) | ("convertedObjects", Value::Array(_)) => {}
+            ("uid", _) => return Err(typed::wrong(value, &place, "types.UID")),
+            ("convertedObjects", _) => return Err(typed::wrong(value, &place, "[]runtime.RawExtension")),
+            ("result", Value::Object(_)) => typed::status(value, "response.result")?,
+            ("result", _) => return Err(typed::wrong(value, &place, "v1.Status")),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The objects of an answer.
 ///
 /// # Errors
 /// Why the answer is none, or what the webhook says went wrong.
-pub(crate) fn converted(version: &str, uid: &str, mut answer: Value) -> Result<Vec<Value>, String> {
-    let given = Gvk::of(&answer).unwrap_or_default();
-    if given.group != "apiextensions.k8s.io" || given.kind != "ConversionReview" {
-        return Err(format!(
-            "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
-            field::quote(&given.kind),
-            field::quote(&given.api_version())
-        ));
-    }
-    if given.version != version {
-        return Err(format!(
-            "converting ({}.ConversionReview) to ({version}.ConversionReview): unknown conversion",
-            given.version
-        ));
+pub(crate) fn converted(version: &'static str, uid: &str, mut answer: Value) -> Result<Vec<Value>, String> {
+    is_review(version, &answer)?;
+    // The older version never looked at what an answer says it is, nor at whom it is for.
+    let strict = version == "v1";
+    let given = Gvk::of(&answer).unwrap_or_else(|| {
+        let (group, version) =
+            object::api_version(&answer).split_once('/').unwrap_or(("", object::api_version(&answer)));
+        Gvk::new(group, version, object::kind(&answer))
+    });
+    let expected = Gvk::new(GROUP, version, KIND);
+    if strict && given != expected {
+        return Err(format!("expected webhook response of {}, got {}", go(&expected), go(&given)));
     }
     let mut response =
         answer.take(&["response"]).filter(|response| !response.is_null()).ok_or("no response provided")?;
-    // The older version never looked at this.
-    if version == "v1" {
-        let given = response.str_at(&["uid"]).unwrap_or_default();
-        if given != uid {
-            return Err(format!("expected response.uid={}, got {}", field::quote(uid), field::quote(given)));
-        }
+    let given = response.str_at(&["uid"]).unwrap_or_default();
+    if strict && given != uid {
+        return Err(format!("expected response.uid={}, got {}", field::quote(uid), field::quote(given)));
     }
     let status = response.str_at(&["result", "status"]).unwrap_or_default();
     if status != "Success" {
@@ -72,85 +140,48 @@ pub(crate) fn converted(version: &str, uid: &str, mut answer: Value) -> Result<V
 pub(crate) fn unreadable(converted: &Value) -> Option<String> {
     match converted {
         Value::Null => Some("unexpected end of JSON input".to_owned()),
-        Value::Object(_) if object::kind(converted).is_empty() => {
+        // A version that cannot be read is as good as no kind.
+        Value::Object(_)
+            if object::kind(converted).is_empty()
+                || object::api_version(converted).matches('/').count() > 1 =>
+        {
             Some(format!("Object 'Kind' is missing in '{}'", converted.to_json()))
         }
         Value::Object(_) => None,
-        other => {
-            let found = match other.kind_name() {
-                "boolean" => "bool",
-                "integer" => "number",
-                kind => kind,
-            };
-            Some(format!("json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"))
-        }
+        other => Some(format!(
+            "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
+            intake::go_name(other)
+        )),
     }
 }
 
 /// A group, version and kind as Go prints it.
 pub(crate) fn go(gvk: &Gvk) -> String {
-    format!("{}, Kind={}", gvk.api_version(), gvk.kind)
+    let version =
+        if gvk.group.is_empty() && gvk.version.is_empty() { "/".to_owned() } else { gvk.api_version() };
+    format!("{version}, Kind={}", gvk.kind)
 }
 
-/// Takes over one converted object: it must be the same object in the desired version, and of its metadata only labels and
+/// Takes over the converted object: it must be the same object in the desired version, and of its metadata only labels and
 /// annotations may differ.
-///
-/// `place` is what the text says of where the object stood: `object`, or `converted object at index 2`.
 ///
 /// # Errors
 /// How the message goes on after `conversion webhook for X returned `.
-pub(crate) fn accept(
-    original: &Value,
-    mut converted: Value,
-    desired: &str,
-    place: &Place,
-) -> Result<Value, String> {
+pub(crate) fn accept(original: &Value, mut converted: Value, desired: &str) -> Result<Value, String> {
+    let wrong = |what: &str, expected: &str, given: &str| {
+        Err(format!("invalid object at index 0: invalid {what} (expected {expected}, received {given})"))
+    };
     let given = object::api_version(&converted);
     if given != desired {
-        return Err(format!(
-            "{}: invalid groupVersion (expected {desired}, received {given})",
-            place.indexed()
-        ));
+        return wrong("groupVersion", desired, given);
     }
     let (kind, given) = (object::kind(original), object::kind(&converted));
     if kind != given {
-        return Err(format!("{}: invalid kind (expected {kind}, received {given})", place.indexed()));
+        return wrong("kind", kind, given);
     }
-    same_object(original, &converted).map_err(|why| format!("{}: {why}", place.plain()))?;
-    restore_metadata(original, &mut converted).map_err(|why| format!("{}: {why}", place.metadata()))?;
+    same_object(original, &converted).map_err(|why| format!("invalid object: {why}"))?;
+    restore_metadata(original, &mut converted).map_err(|why| format!("invalid metadata: {why}"))?;
     Ok(converted)
-}
-
-/// Where an object stood in an answer. An answer to one object has texts of its own.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
-    /// The only object.
-    Only,
-    /// One of several.
-    At(usize),
-}
-
-impl Place {
-    fn indexed(self) -> String {
-        match self {
-            Place::Only => "invalid object at index 0".to_owned(),
-            Place::At(_) => self.plain(),
-        }
-    }
-
-    fn plain(self) -> String {
-        match self {
-            Place::Only => "invalid object".to_owned(),
-            Place::At(index) => format!("invalid converted object at index {index}"),
-        }
-    }
-
-    fn metadata(self) -> String {
-        match self {
-            Place::Only => "invalid metadata".to_owned(),
-            Place::At(index) => format!("invalid metadata in object at index {index}"),
-        }
-    }
 }
 
 fn same_object(original: &Value, converted: &Value) -> Result<(), String> {
@@ -245,7 +276,7 @@ mod tests {
     fn taken(change: impl FnOnce(&mut Value)) -> Result<Value, String> {
         let mut converted = widget("v2");
         change(&mut converted);
-        accept(&widget("v1"), converted, "demo.io/v2", &Place::Only)
+        accept(&widget("v1"), converted, "demo.io/v2")
     }
 
     #[test]

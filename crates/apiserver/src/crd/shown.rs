@@ -23,6 +23,8 @@ pub(crate) struct Shown(Mutex<Kept>);
 struct Kept {
     by_revision: BTreeMap<u64, (Cell, usize)>,
     bytes: usize,
+    /// What was kept before something could not be made: changes are still based on it, and nobody is shown it.
+    stale: BTreeMap<u64, (Cell, usize)>,
 }
 
 impl Shown {
@@ -45,6 +47,20 @@ impl Shown {
     /// What is kept of a stored object.
     pub(crate) fn get(&self, stored: &Object) -> Option<Arc<Value>> {
         self.0.lock().by_revision.get(&stored.revision())?.0.get().cloned()
+    }
+
+    /// Shows nobody what is kept any more, as upstream's cache does once it cannot follow.
+    pub(crate) fn forget(&self) {
+        let mut kept = self.0.lock();
+        if !kept.by_revision.is_empty() {
+            kept.stale = std::mem::take(&mut kept.by_revision);
+            kept.bytes = 0;
+        }
+    }
+
+    /// What is kept of a stored object, or was before everything was forgotten.
+    pub(crate) fn get_even_stale(&self, stored: &Object) -> Option<Arc<Value>> {
+        self.get(stored).or_else(|| self.0.lock().stale.get(&stored.revision())?.0.get().cloned())
     }
 
     /// Keeps what a stored object is shown as.

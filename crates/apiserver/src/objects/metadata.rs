@@ -108,7 +108,7 @@ pub(crate) fn validate_finalizers(value: &Value) -> Vec<field::Error> {
 /// Checks what an update may not do to metadata.
 pub(crate) fn validate_update(new: &Value, old: &Value) -> Vec<field::Error> {
     let mut errors = Vec::new();
-    for key in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+    for key in ["name", "uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
         if let Some(value) =
             new.at(&["metadata", key]).filter(|value| old.at(&["metadata", key]) != Some(value))
         {

@@ -21,6 +21,9 @@ use crate::verbs::Writer;
 /// How many objects may have to be converted by a webhook to settle who owns the fields of one.
 const MAX_CONVERSIONS: usize = 64;
 
+/// What is said of a conversion whose webhook has yet to be asked. No client is told.
+const PENDING: &str = "the conversion webhook has not answered yet";
+
 const MANAGED_FIELDS: [&str; 2] = ["metadata", "managedFields"];
 
 static STATUS: LazyLock<Filter> = LazyLock::new(|| exclude(&[&["status"]]));
@@ -101,6 +104,11 @@ pub(crate) async fn track(
     }
 }
 
+/// Whether something failed because a webhook has yet to be asked.
+pub(crate) fn is_pending(status: &Status) -> bool {
+    status.message.ends_with(PENDING)
+}
+
 /// Puts entries into an object, or takes them away.
 fn put(value: &mut Value, entries: Option<Value>) {
     match entries {
@@ -162,10 +170,8 @@ impl<'a> Others<'a> {
             return false;
         }
         let Some(to) = custom.definition.version_of(&version) else { return false };
-        let converted = convert::convert(self.state, &custom.definition, vec![from.clone()], to).await;
-        let to = converted
-            .map_err(|status| status.message)
-            .and_then(|values| values.into_iter().next().ok_or_else(|| "the object is gone".to_owned()));
+        let converted = convert::convert(self.state, &custom.definition, from.clone(), to).await;
+        let to = converted.map_err(|status| status.message);
         self.known.lock().push(Known { from, version, to });
         true
     }
@@ -188,7 +194,7 @@ impl<'a> Others<'a> {
             return known.to.clone();
         }
         *self.wanted.lock() = Some((object.clone(), version.to_owned()));
-        Err("the conversion webhook has not answered yet".into())
+        Err(PENDING.into())
     }
 }
 

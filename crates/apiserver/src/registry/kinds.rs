@@ -237,7 +237,9 @@ pub(crate) fn invalid(target: &Target, value: &Value, errors: &[field::Error]) -
     if target.resource.is_built_in() {
         return target.invalid(errors);
     }
-    Status::invalid(&given.group, &given.kind, &target.name, errors)
+    // A webhook may have named it otherwise.
+    let name = Some(object::name(value)).filter(|name| !name.is_empty()).unwrap_or(&target.name);
+    Status::invalid(&given.group, &given.kind, name, errors)
 }
 
 /// The finalizers that the cluster itself knows.

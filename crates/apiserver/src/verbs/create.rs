@@ -119,7 +119,9 @@ pub(crate) async fn create_object(
             Outcome::Stored(stored) => {
                 reserved.keep(&stored);
                 own_status::tell(state, &named, &stored).await;
-                return present::present(state, resource, &stored).await;
+                // It has been made, whether its client can be shown it or not.
+                let shown = present::present(state, resource, &stored).await;
+                return shown.map_err(|status| present::unchangeable(&stored, &status));
             }
             Outcome::Stale(_) if generated => {}
             Outcome::Stale(current) => {

@@ -31,6 +31,8 @@ pub(crate) enum Deleted {
     Pending(Document),
     /// The object is gone; this was its last state.
     Gone(Arc<Value>),
+    /// The object is gone, and could not be read before.
+    Unread,
 }
 
 impl Deleted {
@@ -38,6 +40,11 @@ impl Deleted {
     pub(crate) fn document(self, target: &Target) -> Document {
         match self {
             Deleted::Pending(document) => document,
+            Deleted::Unread => json!({
+                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
+                "details": {"name": target.name.as_str(), "kind": target.resource.kind.as_str()}, "code": 200,
+            })
+            .into(),
             Deleted::Gone(last) if target.resource.rules.returns_deleted => Document::Made(last),
             Deleted::Gone(last) => {
                 let mut details = json!({
@@ -78,7 +85,10 @@ async fn delete_as(
         }
         let stored = verbs::stored(&context.state, target)?;
         if options.ignore_unreadable {
-            return Err(readable(target));
+            match delete_unreadable(context, target, options, &stored).await? {
+                Some(done) => return Ok(done),
+                None => continue,
+            }
         }
         let current = present::present(&context.state, &target.resource, &stored)
             .await
@@ -225,6 +235,29 @@ fn last_state(current: &Value, marked: &Value) -> Value {
 }
 
 /// 409: the object that was to be deleted because it cannot be read can be read.
+/// Deletes an object that cannot be read: nobody is asked, and nothing holds it. `None` if somebody else wrote in between.
+///
+/// # Errors
+/// 409 if it can be read.
+async fn delete_unreadable(
+    context: &Context,
+    target: &Target,
+    options: &DeleteOptions,
+    stored: &Arc<Object>,
+) -> Result<Option<Deleted>, Status> {
+    let state = &context.state;
+    if present::present(state, &target.resource, stored).await.is_ok() {
+        return Err(readable(target));
+    }
+    if options.dry_run {
+        return Ok(Some(Deleted::Unread));
+    }
+    match verbs::remove_stored(state, target, stored)? {
+        Outcome::Stored(_) => Ok(Some(Deleted::Unread)),
+        Outcome::Stale(_) => Ok(None),
+    }
+}
+
 fn readable(target: &Target) -> Status {
     let key = target.storage_key(false);
     target.conflict(&format!(

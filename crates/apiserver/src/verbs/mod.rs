@@ -57,6 +57,7 @@ pub(crate) async fn put(
     let outcome = commit(state, target, expected, Change::Put(&mut build))?;
     if let Outcome::Stored(stored) = &outcome {
         crd::lifecycle::written(state, target, stored);
+        present::spread(state, &target.resource, stored);
         if target.resource.plural == "events" && target.resource.is_built_in() {
             expiry::written(state, &target.namespace, &target.name, stored.revision());
         }
@@ -76,21 +77,42 @@ pub(crate) async fn remove(
 ) -> Result<Outcome, Status> {
     let mut value = last.clone();
     present::to_storage(state, &target.resource, &mut value).await?;
-    let outcome = {
-        let _definitions = crd::lifecycle::lock(state, &target.resource);
-        let mut build = |revision: u64| {
-            value.set(&["metadata", "resourceVersion"], revision.to_string());
-            document::encode(&value)
-        };
-        let outcome = commit(state, target, Some(expected), Change::Delete(&mut build))?;
-        if matches!(outcome, Outcome::Stored(_)) {
-            crate::objects::allocate::release(state, &target.resource, last);
-            crd::lifecycle::removed(state, target);
-        }
-        outcome
-    };
+    let outcome = remove_as(state, target, expected, last, value)?;
     if matches!(outcome, Outcome::Stored(_)) && target.resource.is(fairness::GROUP, fairness::LEVELS) {
         own_status::level_changed(state, &target.name).await;
+    }
+    Ok(outcome)
+}
+
+/// Removes an object as it is stored, without looking at it.
+///
+/// # Errors
+/// 500 if the durable copy refuses.
+pub(crate) fn remove_stored(
+    state: &Arc<State>,
+    target: &Target,
+    stored: &Arc<Object>,
+) -> Result<Outcome, Status> {
+    remove_as(state, target, stored.revision(), stored.value(), Value::clone(stored.value()))
+}
+
+fn remove_as(
+    state: &Arc<State>,
+    target: &Target,
+    expected: u64,
+    last: &Value,
+    mut value: Value,
+) -> Result<Outcome, Status> {
+    let _definitions = crd::lifecycle::lock(state, &target.resource);
+    let mut build = |revision: u64| {
+        value.set(&["metadata", "resourceVersion"], revision.to_string());
+        document::encode(&value)
+    };
+    let outcome = commit(state, target, Some(expected), Change::Delete(&mut build))?;
+    if let Outcome::Stored(gone) = &outcome {
+        present::spread(state, &target.resource, gone);
+        crate::objects::allocate::release(state, &target.resource, last);
+        crd::lifecycle::removed(state, target);
     }
     Ok(outcome)
 }

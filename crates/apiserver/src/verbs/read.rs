@@ -25,6 +25,8 @@ pub(crate) async fn get(
     version: Option<&str>,
 ) -> Result<Document, Status> {
     let state = &context.state;
+    // Who names a version is content with what a cache has.
+    let cached = version.is_some_and(|version| !version.is_empty());
     let version = parse(version).map_err(|status| bare(&status))?;
     if let Some(version) = version {
         reach(state, version).await?;
@@ -33,6 +35,9 @@ pub(crate) async fn get(
         Ok(stored) => stored,
         Err(_not_found) => elsewhere::adopt(context, target).await?,
     };
+    if let Some(known) = present::known(&target.resource, &stored, false).filter(|_| cached) {
+        return Ok(known);
+    }
     present::present(state, &target.resource, &stored)
         .await
         .map_err(|status| present::unreadable(target, &stored, &status))

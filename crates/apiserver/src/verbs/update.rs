@@ -148,20 +148,21 @@ pub(crate) async fn change(
     let state = &context.state;
     for _ in 0..verbs::ATTEMPTS {
         let stored = verbs::stored(state, target)?;
-        // What watchers have seen will do, as long as it is of this revision.
-        let current = present::present_shared(state, &target.resource, &stored)
-            .await
-            .map_err(|status| present::unchangeable(&stored, &status))?;
-        let current = current.value();
-        let new = make(&current)?;
-        if !version.is_empty() && version != object::resource_version(&current) {
-            return Err(target.modified());
-        }
-        let (wanted, pinned) = (object::resource_version(&new), object::resource_version(&current));
-        if !wanted.is_empty() && wanted != pinned {
-            return Err(target.modified());
-        }
-        if let Some(done) = try_change(context, target, options, &stored, &current, new, tracking).await? {
+        let (current, known) = current(state, target, &stored, options.dry_run).await?;
+        let judged = match based_on(target, version, &current, &mut make) {
+            Ok(new) => judge(context, target, options, &current, new, tracking).await,
+            Err(status) => Err(status),
+        };
+        let (new, reserved) = match judged {
+            Ok(judged) => judged,
+            Err(status) if known && !ownership::is_pending(&status) => {
+                // Upstream looks whether what it knew is still so before it tells what is wrong.
+                let again = present::present(state, &target.resource, &stored).await;
+                return Err(again.err().map_or(status, |why| present::unchangeable(&stored, &why)));
+            }
+            Err(status) => return Err(status),
+        };
+        if let Some(done) = write(context, target, options, &stored, &current, (new, reserved)).await? {
             return Ok(done);
         }
         if !version.is_empty() {
@@ -171,16 +172,56 @@ pub(crate) async fn change(
     Err(target.modified())
 }
 
-/// One attempt; `None` if somebody else wrote in between.
-async fn try_change(
+/// The object that is to be changed, and whether it was known before; what watchers have seen will do, as long as it is of
+/// this revision.
+async fn current(
+    state: &Arc<State>,
+    target: &Target,
+    stored: &Arc<Object>,
+    dry_run: bool,
+) -> Result<(Arc<Value>, bool), Status> {
+    let resource = &target.resource;
+    if dry_run {
+        // A rehearsal reads it as if it were only read.
+        let current = present::present(state, resource, stored).await;
+        return current
+            .map(|current| (current.value(), false))
+            .map_err(|status| present::unreadable(target, stored, &status));
+    }
+    if let Some(known) = present::known(resource, stored, true) {
+        let current = known.value();
+        present::can_be_stored(state, resource, &current).await?;
+        return Ok((current, true));
+    }
+    let current = present::present_shared(state, resource, stored).await;
+    current.map(|current| (current.value(), false)).map_err(|status| present::unchangeable(stored, &status))
+}
+
+/// What `make` makes of the present object, if the change is based on it.
+fn based_on(
+    target: &Target,
+    version: &str,
+    current: &Value,
+    make: &mut (impl FnMut(&Value) -> Result<Value, Status> + Send),
+) -> Result<Value, Status> {
+    let new = make(current)?;
+    let pinned = object::resource_version(current);
+    let wanted = object::resource_version(&new);
+    if !version.is_empty() && version != pinned || !wanted.is_empty() && wanted != pinned {
+        return Err(target.modified());
+    }
+    Ok(new)
+}
+
+/// The new document as it is to be stored, after everybody has seen it.
+async fn judge(
     context: &Context,
     target: &Target,
     options: &WriteOptions,
-    stored: &Arc<Object>,
     current: &Arc<Value>,
     mut new: Value,
     tracking: Tracking,
-) -> Result<Option<Document>, Status> {
+) -> Result<(Value, Option<allocate::Reserved>), Status> {
     let state = &context.state;
     let resource = &target.resource;
     if !resource.namespaced {
@@ -236,7 +277,20 @@ async fn try_change(
         Some("status") => kinds::warn_of_status(context, resource, &new),
         Some(_) => {}
     }
-    new = check(context, target, options, new, current).await?;
+    Ok((check(context, target, options, new, current).await?, reserved))
+}
+
+/// Stores the new document; `None` if somebody else wrote in between.
+async fn write(
+    context: &Context,
+    target: &Target,
+    options: &WriteOptions,
+    stored: &Arc<Object>,
+    current: &Arc<Value>,
+    (mut new, reserved): (Value, Option<allocate::Reserved>),
+) -> Result<Option<Document>, Status> {
+    let state = &context.state;
+    let resource = &target.resource;
     if !options.dry_run {
         // Upstream's storage drops it, which what is only tried never reaches.
         new.take(&["metadata", "selfLink"]);
@@ -252,7 +306,9 @@ async fn try_change(
         };
     }
     managed::keep_times(current, &mut new);
-    if present::is_stored(state, resource, stored, (current, &new)).await? {
+    // What is only tried is converted there and back, whatever it is.
+    let is_tried = options.dry_run && present::is_converted(resource).is_some();
+    if !is_tried && present::is_stored(state, resource, stored, (current, &new)).await? {
         return Ok(Some(Document::Made(current.clone())));
     }
     if options.dry_run {
@@ -265,7 +321,9 @@ async fn try_change(
                 reserved.keep(&written);
             }
             own_status::tell(state, target, &written).await;
-            present::present(state, resource, &written).await.map(Some)
+            let shown = present::present(state, resource, &written).await;
+            // It has been written, whether its client can be shown it or not.
+            shown.map(Some).map_err(|status| present::unchangeable(&written, &status))
         }
         Outcome::Stale(_) => Ok(None),
     }

@@ -13,6 +13,7 @@ mod redirect;
 mod remote;
 mod resolve;
 mod trust;
+pub(crate) mod typed;
 mod url;
 
 use std::collections::HashMap;

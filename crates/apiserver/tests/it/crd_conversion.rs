@@ -46,21 +46,38 @@ fn widgets_key() -> pilothouse_store::ResourceKey {
 }
 
 #[tokio::test]
-async fn the_objects_of_a_list_are_converted_together_and_once() {
+async fn every_object_is_converted_alone_and_once_for_those_who_list_the_other_version() {
     let (api, converter) = start().await;
     for name in ["c", "a", "b"] {
         api.client.create(&gvr("v1"), Some("default"), widget("v1", name, 1)).await.unwrap();
     }
-    assert_eq!(converter.asked(), 0, "the stored version needs no conversion");
+    api.server.settled().await;
+    let questions = converter.take();
+    assert_eq!(questions.len(), 3);
+    assert!(questions.iter().all(|question| question.items_at(&["request", "objects"]).len() == 1));
     for _ in 0..2 {
         let page = api.client.list(&gvr("v2"), None, &ListOptions::default()).await.unwrap();
         let names: Vec<&str> = page.items.iter().map(|item| object::name(item)).collect();
         assert_eq!(names, ["a", "b", "c"]);
         assert!(page.items.iter().all(|item| item.i64_at(&["spec", "count"]) == Some(1)));
     }
-    let questions = converter.take();
-    assert_eq!(questions.len(), 1);
-    assert_eq!(questions[0].items_at(&["request", "objects"]).len(), 3);
+    assert_eq!(converter.asked(), 0);
+}
+
+#[tokio::test]
+async fn what_was_converted_is_listed_while_the_webhook_is_away_until_a_write_cannot_be() {
+    let (api, converter) = start().await;
+    api.post(&list("v1"), &widget("v1", "a", 1)).await;
+    api.server.settled().await;
+    converter.answer(|review| response(review, Vec::new()));
+    assert_eq!(api.get(&list("v2")).await.code, 200);
+    assert_eq!(api.get(&path("v2", "a")).await.code, 500, "one object is read anew");
+    assert_eq!(api.get(&format!("{}?resourceVersion=0", path("v2", "a"))).await.code, 200);
+    api.post(&list("v1"), &widget("v1", "b", 1)).await;
+    api.server.settled().await;
+    assert_eq!(api.get(&list("v2")).await.code, 500);
+    converter.answer(moved);
+    assert_eq!(api.get(&list("v2")).await.code, 200);
 }
 
 #[tokio::test]

@@ -91,7 +91,9 @@ pub(super) fn validate(crd: &Value, old: Option<&Value>, errors: &mut Vec<field:
             validate_columns(*first, &path.child("additionalPrinterColumns"), errors);
         }
         if shared.selectable {
-            validate_selectable(*first, &path.child("selectableFields"), old_spec, errors);
+            // What all versions share is looked at next to a schema that all share, and upstream knows no other then.
+            let shown = if shared.schema { *first } else { Props(&NOTHING) };
+            validate_selectable(*first, shown, &path.child("selectableFields"), old_spec, errors);
         }
     }
     let is_established = old.is_some_and(|old| object::condition_is_true(old, "Established"));
@@ -215,7 +217,7 @@ fn validate_version(
         validate_columns(version, &path.child("additionalPrinterColumns"), errors);
     }
     if !shared.selectable {
-        validate_selectable(version, &path.child("selectableFields"), None, errors);
+        validate_selectable(version, version, &path.child("selectableFields"), None, errors);
     }
 }
 
@@ -404,8 +406,10 @@ fn validate_columns(version: Props<'_>, path: &Path, errors: &mut Vec<field::Err
     }
 }
 
+/// Checks the selectable fields of a version, whose schema may be that of another place.
 fn validate_selectable(
     version: Props<'_>,
+    described: Props<'_>,
     path: &Path,
     old: Option<Props<'_>>,
     errors: &mut Vec<field::Error>,
@@ -414,7 +418,7 @@ fn validate_selectable(
     if fields.is_empty() {
         return;
     }
-    let Some(schema) = version.child("schema").and_then(|schema| schema.child("openAPIV3Schema")) else {
+    let Some(schema) = described.child("schema").and_then(|schema| schema.child("openAPIV3Schema")) else {
         let detail = "may only be set when validations.schema is included";
         errors.push(field::Error::invalid(path, "", detail));
         return;

@@ -125,18 +125,23 @@ async fn show(
         if shown.original.is_none() && !shown.dirty {
             shown.original = Some(object.clone());
         }
-        attributes.object = Some(present::to_version(&state, to, object).await?);
+        attributes.object = Some(present::to_version(&state, to, object).await.map_err(twice_internal)?);
     }
     if let Some(old) = &attributes.old {
         let own = Arc::ptr_eq(to, &attributes.target.resource);
         shown.old = Some(if own {
             old.clone()
         } else {
-            Arc::new(present::to_version(&state, to, Value::clone(old)).await?)
+            Arc::new(present::to_version(&state, to, Value::clone(old)).await.map_err(twice_internal)?)
         });
     }
     shown.resource = to.clone();
     Ok(())
+}
+
+/// Upstream wraps what a conversion for a webhook says, and wraps it again.
+fn twice_internal(why: Status) -> Status {
+    Status::internal(Status::internal(why.message).message)
 }
 
 /// Brings the object back into the version of the request.
@@ -188,6 +193,20 @@ async fn call(
         return Err(Failure::calling(&invocation.webhook, why));
     }
     let patched = json_patch::apply(object, &patch).map_err(|error| internal(error.to_string()))?;
+    let own = kind(attributes, &shown.resource);
+    let given = Gvk::of(&patched).unwrap_or_default();
+    if own != shown.resource.gvk() && given != own && builtin::type_name(&given).is_none() {
+        // What a subresource is must be a kind that the server knows.
+        return Err(Failure::Status(Status::new(
+            500,
+            "",
+            format!(
+                "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
+                field::quote(&given.kind),
+                field::quote(&given.api_version())
+            ),
+        )));
+    }
     let mut patched = reread(attributes, &shown.resource, patched).map_err(|status| {
         // The decoder is asked itself, without the words of whoever reads a body.
         let why = status.message.split_once(" cannot be handled as a ");

@@ -2,10 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use pilothouse_schema::builtin;
-use pilothouse_value::{Gvk, Value};
+use pilothouse_value::Value;
 
-use crate::request::intake::go_name;
+use crate::webhook::typed;
 
 /// Checks the types of a response. `version` is that of the review.
 ///
@@ -14,58 +13,47 @@ use crate::request::intake::go_name;
 pub(super) fn check(version: &str, review: &Value) -> Result<(), String> {
     let Some(response) = review.get("response").filter(|response| !response.is_null()) else { return Ok(()) };
     let Some(members) = response.as_object() else {
-        return Err(wrong(response, "AdmissionReview.response", &format!("{version}.AdmissionResponse")));
+        return Err(typed::wrong(
+            response,
+            "AdmissionReview.response",
+            &format!("{version}.AdmissionResponse"),
+        ));
     };
     for (key, value) in members.iter().filter(|(_, value)| !value.is_null()) {
         let place = format!("AdmissionResponse.response.{key}");
         let is_text = |value: &Value| value.as_str().is_some() || value.is_null();
         match key {
-            "uid" if !is_text(value) => return Err(wrong(value, &place, "types.UID")),
-            "allowed" if value.as_bool().is_none() => return Err(wrong(value, &place, "bool")),
+            "uid" if !is_text(value) => return Err(typed::wrong(value, &place, "types.UID")),
+            "allowed" if value.as_bool().is_none() => return Err(typed::wrong(value, &place, "bool")),
             "patch" => match value.as_str() {
                 Some(text) => drop(patch(text)?),
-                None => return Err(wrong(value, &place, "[]uint8")),
+                None => return Err(typed::wrong(value, &place, "[]uint8")),
             },
             "patchType" if !is_text(value) => {
-                return Err(wrong(value, &place, &format!("{version}.PatchType")));
+                return Err(typed::wrong(value, &place, &format!("{version}.PatchType")));
             }
             "auditAnnotations" => {
                 let Some(texts) = value.as_object() else {
-                    return Err(wrong(value, &place, "map[string]string"));
+                    return Err(typed::wrong(value, &place, "map[string]string"));
                 };
                 if let Some((_, other)) = texts.iter().find(|(_, text)| !is_text(text)) {
-                    return Err(wrong(other, &place, "string"));
+                    return Err(typed::wrong(other, &place, "string"));
                 }
             }
             "warnings" => {
-                let Some(texts) = value.as_array() else { return Err(wrong(value, &place, "[]string")) };
+                let Some(texts) = value.as_array() else {
+                    return Err(typed::wrong(value, &place, "[]string"));
+                };
                 if let Some(other) = texts.iter().find(|text| !is_text(text)) {
-                    return Err(wrong(other, &place, "string"));
+                    return Err(typed::wrong(other, &place, "string"));
                 }
             }
-            "status" if value.as_object().is_none() => return Err(wrong(value, &place, "v1.Status")),
-            "status" => check_status(value)?,
+            "status" if value.as_object().is_none() => return Err(typed::wrong(value, &place, "v1.Status")),
+            "status" => typed::status(value, "response.status")?,
             _ => {}
         }
     }
     Ok(())
-}
-
-fn check_status(status: &Value) -> Result<(), String> {
-    builtin::decode(&Gvk::new("", "v1", "Status"), &mut status.clone()).map_err(|error| {
-        let text = error.to_string();
-        let why = text.find("json: ").and_then(|at| text.get(at..)).unwrap_or(&text);
-        // It is read where it stands.
-        match why.split_once("Go struct field ").and_then(|(head, rest)| Some((head, rest.split_once('.')?)))
-        {
-            Some((head, (name, rest))) => format!("{head}Go struct field {name}.response.status.{rest}"),
-            None => why.to_owned(),
-        }
-    })
-}
-
-fn wrong(value: &Value, place: &str, wanted: &str) -> String {
-    format!("json: cannot unmarshal {} into Go struct field {place} of type {wanted}", go_name(value))
 }
 
 /// The bytes of a patch.

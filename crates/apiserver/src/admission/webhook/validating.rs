@@ -76,12 +76,13 @@ async fn show(attributes: &Attributes<'_>, to: &Arc<Resource>) -> Result<Shown, 
         return Ok(Shown { resource: to.clone(), converted: None });
     }
     let state = attributes.state();
+    let internal = |why: Status| Status::internal(why.message);
     let object = match &attributes.object {
-        Some(object) => Some(present::to_version(state, to, object.clone()).await?),
+        Some(object) => Some(present::to_version(state, to, object.clone()).await.map_err(internal)?),
         None => None,
     };
     let old = match &attributes.old {
-        Some(old) => Some(present::to_version(state, to, Value::clone(old)).await?),
+        Some(old) => Some(present::to_version(state, to, Value::clone(old)).await.map_err(internal)?),
         None => None,
     };
     Ok(Shown { resource: to.clone(), converted: Some((object, old)) })

@@ -192,6 +192,14 @@ async fn talk(mut stream: impl AsyncRead + AsyncWrite + Unpin, shared: &Mutex<Sh
         let answer = answer.unwrap_or_else(
             || json!({"code": 404, "headers": {"Content-Type": "text/plain"}, "body": "no such path"}),
         );
+        // A conversion, by the version that is wanted.
+        let answer = match answer.get("to") {
+            Some(to) => {
+                let desired = review.str_at(&["request", "desiredAPIVersion"]).unwrap_or_default();
+                to.get(desired).cloned().unwrap_or_else(|| json!({"convert": {}}))
+            }
+            None => answer,
+        };
         match answer.str_at(&["then"]) {
             Some("hang") => {
                 let _closed = stream.read_buf(&mut read).await;
@@ -212,6 +220,7 @@ async fn talk(mut stream: impl AsyncRead + AsyncWrite + Unpin, shared: &Mutex<Sh
 
 fn response(answer: &Value, review: &Value, places: &[(String, String)], short: i64) -> Vec<u8> {
     let body = match answer.get("convert") {
+        Some(_) if review.is_null() => "{}".to_owned(),
         Some(change) => converted(review, change).to_json(),
         None => match answer.get("body") {
             Some(Value::String(text)) => text.to_string(),
@@ -237,23 +246,72 @@ fn response(answer: &Value, review: &Value, places: &[(String, String)], short: 
     format!("{text}\r\n{body}").into_bytes()
 }
 
-/// The answer to a `ConversionReview`: the objects in the desired version, each with a merge patch, or some of them.
+/// The answer to a `ConversionReview`: the objects in the desired version, each with a merge patch and one more for those of
+/// a name; some of them, or backwards, or more than they were.
 fn converted(review: &Value, change: &Value) -> Value {
     let desired = review.str_at(&["request", "desiredAPIVersion"]).unwrap_or_default();
     let none = json!({});
+    let merge = pilothouse_merge::merge_patch::apply;
     let mut objects: Vec<Value> = review.items_at(&["request", "objects"]).to_vec();
     for object in &mut objects {
         object.set(&["apiVersion"], desired);
-        pilothouse_merge::merge_patch::apply(object, change.get("merge").unwrap_or(&none));
+        merge(object, change.get("merge").unwrap_or(&none));
+        let name = object.str_at(&["metadata", "name"]).unwrap_or_default();
+        let named = change.at(&["named", name]).cloned();
+        merge(object, named.as_ref().unwrap_or(&none));
+        if let Some(letters) = count(change, "big") {
+            object.set(&["spec", "big"], "x".repeat(letters));
+        }
     }
-    if let Some(kept) = change.i64_at(&["keep"]).and_then(|kept| usize::try_from(kept).ok()) {
+    if let Some(kept) = count(change, "keep") {
         objects.truncate(kept);
     }
+    if change.get("reverse").is_some() {
+        objects.reverse();
+    }
+    objects.extend_from_slice(change.items_at(&["more"]));
     let mut answer = json!({
         "apiVersion": review.str_at(&["apiVersion"]), "kind": review.str_at(&["kind"]),
         "response": {"uid": review.str_at(&["request", "uid"]), "result": {"status": "Success"}},
     });
     answer.set(&["response", "convertedObjects"], objects);
-    pilothouse_merge::merge_patch::apply(&mut answer, change.get("answer").unwrap_or(&none));
+    merge(&mut answer, change.get("answer").unwrap_or(&none));
     answer
+}
+
+fn count(change: &Value, key: &str) -> Option<usize> {
+    change.i64_at(&[key]).and_then(|count| usize::try_from(count).ok())
+}
+
+/// What a conversion webhook was asked, one object at a time and each once, as the recorder writes it down.
+pub(super) fn conversions(asked: &[Value]) -> Vec<Value> {
+    let mut made = std::collections::BTreeMap::new();
+    for one in asked {
+        for object in one.items_at(&["body", "request", "objects"]) {
+            let mut object = object.clone();
+            for key in ["uid", "resourceVersion", "creationTimestamp", "managedFields", "deletionTimestamp"] {
+                if object.at(&["metadata", key]).is_some() {
+                    object.set(&["metadata", key], "SET");
+                }
+            }
+            let mut one = one.clone();
+            one.set(&["body", "request", "uid"], "UID");
+            one.set(&["body", "request", "objects"], vec![object]);
+            made.insert(super::normal::python_json(&sorted(&one)), one);
+        }
+    }
+    made.into_values().collect()
+}
+
+/// The same document with its members in the order of the alphabet.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        Value::Object(map) => {
+            let members: std::collections::BTreeMap<_, _> =
+                map.iter().map(|(key, value)| (key.to_owned(), sorted(value))).collect();
+            Value::Object(members.into_iter().collect())
+        }
+        other => other.clone(),
+    }
 }

@@ -136,7 +136,7 @@ impl Names {
 }
 
 /// The text by which the recorder sorts: as Python writes JSON, with a space after `:` and `,`.
-fn python_json(value: &Value) -> String {
+pub(super) fn python_json(value: &Value) -> String {
     let list = |parts: Vec<String>| parts.join(", ");
     match value {
         Value::Array(items) => format!("[{}]", list(items.iter().map(python_json).collect())),
