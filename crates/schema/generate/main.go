@@ -66,7 +66,7 @@ type generator struct {
 	types   map[string]string   // finished lines by short name
 	texts   map[string]string   // description lines by short name
 	enums   map[string]enumeration
-	names   map[string]string   // lines of fields whose Go types have names, by short name
+	names   map[string]string // lines of fields whose Go types have names, by short name
 }
 
 func main() {
@@ -221,12 +221,14 @@ func (g *generator) addStruct(name, model string, t reflect.Type) {
 	}
 	line := []string{name + strings.TrimRight(" "+marks(s), " ")}
 	texts := []string{name, describe(s)}
-	g.addFields(t, s, name, "", &line, &texts)
+	g.addFields(t, s, name, "", "", &line, &texts)
 	g.types[name] = strings.Join(line, "\t")
 	g.texts[name] = strings.Join(texts, "\t")
 }
 
-func (g *generator) addFields(t reflect.Type, s document, name, outer string, line, texts *[]string) {
+// addFields adds the fields of a struct to a line of the table: outer are the protobuf tags, and within the Go names, of the structs
+// that JSON flattens into the one the line is of.
+func (g *generator) addFields(t reflect.Type, s document, name, outer, within string, line, texts *[]string) {
 	properties, _ := s["properties"].(document)
 	required, _ := s["required"].([]any)
 	for i := range t.NumField() {
@@ -251,7 +253,11 @@ func (g *generator) addFields(t reflect.Type, s document, name, outer string, li
 			if inner == reflect.TypeOf(metav1.TypeMeta{}) {
 				path = "-"
 			}
-			g.addFields(inner, s, name, path, line, texts)
+			through := strings.TrimPrefix(within+"."+f.Name, ".")
+			if path == "-" {
+				through = "" // what is known of every kind needs no mark
+			}
+			g.addFields(inner, s, name, path, through, line, texts)
 			continue
 		}
 		if goType := nameOf(f.Type); goType != "" {
@@ -274,6 +280,9 @@ func (g *generator) addFields(t reflect.Type, s document, name, outer string, li
 		omit := slices.Contains(tags, "omitzero") || (slices.Contains(tags, "omitempty") && f.Type.Kind() != reflect.Struct)
 		if !omit {
 			words = append(words, "~")
+		}
+		if within != "" {
+			words = append(words, "in="+within)
 		}
 		if m := marks(property); m != "" {
 			words = append(words, m)

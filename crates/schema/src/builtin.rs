@@ -20,6 +20,7 @@ mod selectable;
 mod stored;
 mod subresources;
 pub(crate) mod types;
+mod unstructured;
 mod validation;
 mod warnings;
 mod write;
@@ -39,6 +40,7 @@ pub use resources::{Resource, Subresource, Verbs, resource, resources};
 pub use selectable::{FieldLabelError, check_field_label, field_value};
 pub use stored::forget_empty_lists;
 pub use subresources::prepare_subresource;
+pub use unstructured::{convert, is_managed_fields_entry};
 pub use validation::{
     CompileCondition, validate, validate_as_given, validate_binding, validate_cluster_ips,
     validate_subresource, validate_webhooks,

@@ -402,40 +402,30 @@ fn read_kind(
 /// apply has left where something was is judged as it is.
 ///
 /// # Errors
-/// 400 for a wrong type.
+/// 500 for a value that a built-in kind cannot hold; 400 for a wrong type in the metadata of a defined one.
 pub(crate) fn read_applied(
     context: &Context,
     resource: &Resource,
     mut value: Value,
+    applied: &Value,
 ) -> Result<Value, Status> {
     if resource.is_built_in() {
-        let place = format!("{}/{}", object::namespace(&value).unwrap_or_default(), object::name(&value));
-        return read(context, resource, value.into(), FieldValidation::Ignore)
-            .map_err(|status| not_converted(&place, &resource.gvk(), status));
+        let gvk = resource.gvk();
+        builtin::convert(&gvk, &mut value).map_err(|why| {
+            // Upstream tells the place that the applied document says.
+            let place = format!("{}/{}", object::namespace(applied).unwrap_or_default(), object::name(applied));
+            let gvk = format!("{}/{}, Kind={}", gvk.group, gvk.version, gvk.kind);
+            let text = format!(
+                "failed to convert new object ({place}; {gvk}) to proper version: unable to convert unstructured object \
+                 to {gvk}: {why}"
+            );
+            Status::new(500, "", text)
+        })?;
+        return read(context, resource, value.into(), FieldValidation::Ignore);
     }
     read_metadata(&resource.gvk(), &mut value)?;
     pilothouse_schema::fill_defaults(resource.schema(), &mut value);
     Ok(value)
-}
-
-/// What upstream makes of a text of its own kind (bytes, a time, a quantity) that turns out to be none after it has been
-/// applied. Types have been checked by then.
-fn not_converted(place: &str, gvk: &Gvk, status: Status) -> Status {
-    let Some((_, why)) =
-        status.message.split_once(" cannot be handled as a ").and_then(|(_, why)| why.split_once(": "))
-    else {
-        return status;
-    };
-    if why.starts_with("json: ") {
-        return status;
-    }
-    let from = if why.starts_with("illegal base64") { "error decoding from json: " } else { "" };
-    let gvk = format!("{}/{}, Kind={}", gvk.group, gvk.version, gvk.kind);
-    let text = format!(
-        "failed to convert new object ({place}; {gvk}) to proper version: unable to convert unstructured object to \
-         {gvk}: {from}{why}"
-    );
-    Status::new(500, "", text)
 }
 
 /// 400 for a body that is no document of a kind.

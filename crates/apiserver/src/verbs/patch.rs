@@ -1,6 +1,7 @@
 //! Patch: the four ways to say only what changes.
 
 use pilothouse_merge::{json_patch, merge_patch, strategic};
+use pilothouse_schema::builtin;
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::status::Details;
 use pilothouse_value::{GroupVersion, Gvk, Status, Value, object};
@@ -125,8 +126,13 @@ fn read_patched(
         _ => patched.to_json(),
     };
     let mut patched = patched;
+    let told = |why: &str| {
+        let error = field::Error::invalid(&Path::new("patch"), text.as_str(), why);
+        Status::invalid("", "", "", &[error])
+    };
     if kind == PatchKind::Strategic {
-        // The type is fixed before the patched fields are read into it.
+        builtin::convert(&resource.gvk(), &mut patched).map_err(|why| told(&why))?;
+        // The type is fixed whatever the patch says.
         patched.set(&["apiVersion"], resource.api_version());
         patched.set(&["kind"], resource.kind.as_str());
     }
@@ -137,13 +143,10 @@ fn read_patched(
             Some((_, why)) => why.split_once(": ").map_or(why, |(_, why)| why),
             None => return status,
         };
-        let converted = (kind == PatchKind::Strategic).then(|| conversion_error(why)).flatten();
-        let why = converted.as_deref().unwrap_or(why);
         if !strict && why.starts_with("strict decoding error") {
             return status;
         }
-        let error = field::Error::invalid(&Path::new("patch"), text.as_str(), why);
-        Status::invalid("", "", "", &[error])
+        told(why)
     })?;
     let mut read = read;
     if object::namespace(&read).is_none() && !target.namespace.is_empty() {
@@ -151,26 +154,6 @@ fn read_patched(
     }
     check_place(target, &read)?;
     Ok(read)
-}
-
-/// A value of the wrong type in the words of upstream's converter from unstructured objects, which is what a strategic merge
-/// patch goes through instead of JSON's decoder.
-fn conversion_error(why: &str) -> Option<String> {
-    let (found, rest) = why.strip_prefix("json: cannot unmarshal ")?.split_once(' ')?;
-    let (_, wanted) = rest.rsplit_once(" of type ")?;
-    let from = match found {
-        "array" => "slice",
-        "object" => "map",
-        "number" => "int64",
-        other => other,
-    };
-    Some(match wanted {
-        _ if wanted.starts_with("map[") => format!("cannot restore map from {from}"),
-        _ if wanted.starts_with("[]") => format!("cannot restore slice from {from}"),
-        "string" if from == "int64" => "cannot convert int64 to string".to_owned(),
-        _ if wanted.contains('.') => format!("cannot restore struct from: {from}"),
-        _ => format!("unrecognized type: {wanted}"),
-    })
 }
 
 /// Server-side apply.
@@ -199,7 +182,7 @@ async fn apply(
             // What changes nothing is not read again, and gets no defaults.
             return Ok(made);
         }
-        intake::read_applied(context, resource, made)
+        intake::read_applied(context, resource, made, &applied)
     };
     loop {
         if update::may_create(target) && !exists() {

@@ -7,6 +7,7 @@ use super::{
 use crate::fieldset::{FieldSet, print_path};
 use crate::typed;
 use crate::updater::{Refusal, Typed, Updater};
+use pilothouse_schema::builtin;
 use pilothouse_value::{Status, Value, object};
 use std::borrow::Cow;
 
@@ -94,7 +95,9 @@ pub fn apply(
             manager.api_version
         )));
     }
-    if applied.at(&MANAGED_FIELDS).is_some_and(|entries| !entries.is_null()) {
+    // What is no list of entries is no entries either: that is found when it is read by the schema.
+    let entries = applied.at(&MANAGED_FIELDS).and_then(Value::as_array);
+    if entries.is_some_and(|entries| entries.iter().all(builtin::is_managed_fields_entry)) {
         return Err(ApplyError::BadRequest("metadata.managedFields must be nil".into()));
     }
     let node = kind.node();

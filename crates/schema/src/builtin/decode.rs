@@ -30,14 +30,19 @@ enum Why {
 impl fmt::Display for DecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kind, version) = (&self.gvk.kind, &self.gvk.version);
-        write!(f, "{kind} in version \"{version}\" cannot be handled as a {kind}: ")?;
-        match &self.failure.why {
+        write!(f, "{kind} in version \"{version}\" cannot be handled as a {kind}: {}", self.failure)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.why {
             Why::Text(text) => f.write_str(text),
-            Why::Type { found, wanted } => match self.failure.holder {
+            Why::Type { found, wanted } => match self.holder {
                 None => write!(f, "json: cannot unmarshal {found} into Go value of type {wanted}"),
                 Some(holder) => {
-                    let path: Vec<&str> = self.failure.path.iter().rev().copied().collect();
-                    let path = path.join(".");
+                    let names = self.path.iter().rev().flat_map(|(name, within)| within.iter().chain([name]));
+                    let path = names.copied().collect::<Vec<_>>().join(".");
                     write!(
                         f,
                         "json: cannot unmarshal {found} into Go struct field {holder}.{path} of type {wanted}"
@@ -68,14 +73,18 @@ pub fn decode(gvk: &Gvk, object: &mut Value) -> Result<(), DecodeError> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Failure {
     why: Why,
+    /// Whether reading ends here: a type that reads itself has refused. After any other failure Go reads on, and forgets it for one
+    /// of these.
+    ends: bool,
     /// Names of the fields from the inside outwards, and the struct that holds the innermost.
-    path: Vec<&'static str>,
+    /// Before a name Go tells the structs that JSON flattens.
+    path: Vec<(&'static str, Option<&'static str>)>,
     holder: Option<&'static str>,
 }
 
 impl Failure {
     fn new(why: Why) -> Self {
-        Self { why, path: Vec::new(), holder: None }
+        Self { why, ends: false, path: Vec::new(), holder: None }
     }
 
     fn type_(found: &Value, wanted: String) -> Self {
@@ -93,8 +102,22 @@ impl Failure {
         Self::new(Why::Text(text.to_string()))
     }
 
+    /// The same, of a type that reads itself.
+    fn ending(self) -> Self {
+        Self { ends: true, ..self }
+    }
+
+    /// The failure that is told after this one came.
+    fn after(self, before: Option<Self>) -> Self {
+        match before {
+            Some(before) if !self.ends => before,
+            _ => self,
+        }
+    }
+
     fn inside(mut self, def: &'static TypeDef, field: &'static Field) -> Self {
-        self.path.push(field.name);
+        let of_every_kind = field.tags.is_empty() && matches!(field.name, "apiVersion" | "kind");
+        self.path.push((field.name, field.within.or(of_every_kind.then_some("TypeMeta"))));
         if self.holder.is_none()
             && let Why::Type { wanted, .. } = &mut self.why
             && let Some(name) = go_names::refine(wanted, def.name, field.name, &field.form)
@@ -109,19 +132,19 @@ impl Failure {
 fn read_struct(def: &'static TypeDef, map: &mut Map) -> Result<(), Failure> {
     let mut failure = None;
     map.retain(|name, value| {
-        let (Some(field), None) = (def.field(name), &failure) else { return false };
-        if value.is_null() {
+        let Some(field) = def.field(name) else { return false };
+        if value.is_null() || failure.as_ref().is_some_and(|failure: &Failure| failure.ends) {
             return false;
         }
         let is_kept_exactly = def.name == "node.v1.Overhead";
         let result = match value {
             Value::Object(amounts) if is_kept_exactly => {
-                amounts.values_mut().try_for_each(|amount| read_or_zero(&Form::Quantity, amount))
+                each(amounts.values_mut(), |amount| read_or_zero(&Form::Quantity, amount))
             }
             _ => read(&field.form, value),
         };
         if let Err(error) = result {
-            failure = Some(error.inside(def, field));
+            failure = Some(error.inside(def, field).after(failure.take()));
         }
         // Rules of scaling without policies are not those that nobody gave.
         let matters = def.name == "autoscaling.v2.HPAScalingRules" && value.as_array().is_some();
@@ -226,13 +249,13 @@ fn read(form: &Form, value: &mut Value) -> Result<(), Failure> {
         (Form::Int32, Value::Int(n)) if i32::try_from(*n).is_ok() => Ok(()),
         (Form::IntOrString, Value::String(_)) => Ok(()),
         (Form::IntOrString, Value::Int(n)) if i32::try_from(*n).is_ok() => Ok(()),
-        (Form::Raw | Form::Fields, Value::Object(_)) => Ok(()),
+        (Form::Raw | Form::Fields, _) => Ok(()),
         (Form::Ref(id), Value::Object(map)) => read_struct(id.def(), map),
         (Form::List(item) | Form::WrappedList(item), Value::Array(items)) => {
-            items.iter_mut().try_for_each(|value| read_or_zero(item, value))
+            each(items.iter_mut(), |value| read_or_zero(item, value))
         }
         (Form::Map(item), Value::Object(map)) => {
-            map.values_mut().try_for_each(|value| {
+            each(map.values_mut(), |value| {
                 // Go reads null into the zero value, which for these is a text.
                 if value.is_null() && matches!(**item, Form::String | Form::Bytes) {
                     *value = "".into();
@@ -271,22 +294,55 @@ fn read(form: &Form, value: &mut Value) -> Result<(), Failure> {
         (Form::Duration, Value::String(_)) => Ok(()),
         // What is neither text nor number is read as its text.
         (Form::Quantity, Value::Bool(_) | Value::Array(_) | Value::Object(_)) => {
-            Err(Failure::text(ParseQuantityError::Format))
+            Err(Failure::text(ParseQuantityError::Format).ending())
         }
         (Form::Quantity, Value::String(_) | Value::Int(_) | Value::Float(_) | Value::Spelled(_)) => {
             let text = match &*value {
                 Value::String(text) => text.trim().to_owned(),
                 other => other.to_json(),
             };
-            *value = Quantity::canonical(&text).map_err(Failure::text)?.into();
+            *value = Quantity::canonical(&text).map_err(|why| Failure::text(why).ending())?.into();
             Ok(())
         }
         (Form::PropsOr(PropsOr::Bool), Value::Bool(_)) => Ok(()),
-        (Form::PropsOr(PropsOr::Array), Value::Array(items)) => items.iter_mut().try_for_each(read_props),
+        (Form::PropsOr(PropsOr::Array), Value::Array(items)) => each(items.iter_mut(), read_props),
         (Form::PropsOr(PropsOr::Strings), Value::Array(_)) => Ok(()),
         (Form::PropsOr(_), Value::Object(_)) => read_props(value),
-        (form, found) => Err(Failure::type_(found, go_type(form))),
+        (form, found) => {
+            let failure = Failure::type_(found, go_type(form));
+            let reads_itself = matches!(
+                form,
+                Form::Time | Form::MicroTime | Form::Duration | Form::IntOrString | Form::PropsOr(_)
+            );
+            Err(if reads_itself { failure.ending() } else { failure })
+        }
     }
+}
+
+/// Reads values one after the other, on after a failure that does not end it.
+fn each<'a>(
+    values: impl Iterator<Item = &'a mut Value>,
+    mut read: impl FnMut(&mut Value) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut failure = None;
+    for value in values {
+        if let Err(error) = read(value) {
+            let error = error.after(failure.take());
+            if error.ends {
+                return Err(error);
+            }
+            failure = Some(error);
+        }
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+/// Reads a value of a type that has a JSON form of its own, by itself.
+///
+/// # Errors
+/// Go's words for what it is not.
+pub(super) fn read_alone(form: &Form, value: &mut Value) -> Result<(), String> {
+    read(form, value).map_err(|failure| failure.to_string())
 }
 
 fn read_or_zero(form: &Form, value: &mut Value) -> Result<(), Failure> {
@@ -305,7 +361,8 @@ fn read_props(value: &mut Value) -> Result<(), Failure> {
 }
 
 fn time(text: &str, micro: bool) -> Result<Timestamp, Failure> {
-    if micro { Timestamp::parse_micro(text) } else { Timestamp::parse(text) }.map_err(Failure::text)
+    let read = if micro { Timestamp::parse_micro(text) } else { Timestamp::parse(text) };
+    read.map_err(|why| Failure::text(why).ending())
 }
 
 /// Whether a Go type is one of whole numbers.

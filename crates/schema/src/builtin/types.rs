@@ -7,6 +7,7 @@
 //! - `*` the field is a pointer in Go, so an explicit zero is kept,
 //! - `~` the field has no `omitempty`, so Go always writes it,
 //! - `e=A,B` the only values there are, `ee=A,B` those of the elements of a list or map,
+//! - `in=A.B` the Go names of the structs, flattened by JSON, that the field stands in,
 //! - `z` the published default is the zero of its kind though the field may be left out,
 //! - `d=JSON` the default (`%20` for a space, here and in values), `lt=`, `lk=`, `mt=`, `pk=`, `ps=` the list type, list keys, map type,
 //!   patch merge key and patch strategies, `un=DISCRIMINATOR:FIELD=NAME,…` a union.
@@ -89,6 +90,8 @@ pub(crate) struct Field {
     /// Where the field stands in the Go struct, which is the order of the descriptions.
     pub(crate) position: usize,
     pub(crate) form: Form,
+    /// The Go names of the flattened structs that the field stands in, from the outside inwards, with dots between.
+    pub(crate) within: Option<&'static str>,
     /// Protobuf tags from the outer message inwards; empty for fields that protobuf does not carry.
     pub(crate) tags: Box<[u32]>,
     pub(crate) required: bool,
@@ -291,10 +294,12 @@ fn parse_field(position: usize, text: &'static str) -> Option<Field> {
     let rest = words.clone();
     let tags = rest.clone().find_map(|word| word.strip_prefix('#'));
     let default = rest.clone().find_map(|word| word.strip_prefix("d="));
+    let within = rest.clone().find_map(|word| word.strip_prefix("in="));
     Some(Field {
         name,
         position,
         form,
+        within,
         tags: tags
             .map(|tags| tags.split('.').filter_map(|tag| tag.parse().ok()).collect())
             .unwrap_or_default(),
