@@ -14,7 +14,7 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 VERSIONS = re.compile(r"""((?:resource version|resourceVersion|current)[a-z ]*: ?|does not match the ResourceVersion in record \(|revision=|"resourceVersion":")\d+(?: \(\d+\))?""")
 RUN = re.compile(r"(.)\1{999,}")
 PORT = re.compile(r"127\.0\.0\.1:\d{5}")
-REPEAT = re.compile(r"\$\{(.)\*(\d+)\}")
+REPEAT = re.compile(r"\$\{(\}|[^*}]+)\*(\d+)\}")
 DUMP = re.compile(r'Invalid value: "\{\\".*\}": ', re.S)
 LONG = 1000  # characters of a text that is written down whatever is kept
 WRITTEN = re.compile(r'(resourceVersion"?: ?")\d+')
@@ -59,7 +59,7 @@ class Topic:
 
     def call(self, method, path, body=None, type=None, accept=None, headers=None, save=None, keep=None, user=None, groups=(), raw=False, written=False):
         """body: a document, text, bytes, {"file": path in the corpus} or {"base64": bytes}; ${x} in a path or body is what `save` kept as x,
-        ${x*9} is xxxxxxxxx.
+        ${x*9} is xxxxxxxxx, ${}*9} is nine braces.
         keep: the members of the answer that are written down (default: all; a.b is one inside). save: {x: "path.in.answer"}.
         raw: the path goes out as it stands, without what the client library makes of it.
         headers: of {"latin-1": text} each character is a byte.

@@ -2,6 +2,7 @@
 //! waits. What is known to be quick, which is nearly everything, never comes here.
 
 use pilothouse_value::Value;
+use pilothouse_value::stack::deeper;
 
 /// What the rules of one object may cost, in CEL's units, before they are moved to a thread of their own: about a
 /// millisecond's work.
@@ -38,10 +39,12 @@ fn weigh(value: &Value, left: &mut usize) -> bool {
     let Some(rest) = left.checked_sub(own) else { return false };
     *left = rest;
     match value {
-        Value::Array(items) => items.iter().all(|item| weigh(item, left)),
-        Value::Object(fields) => fields.iter().all(|(key, value)| {
-            *left = left.saturating_sub(key.len() + 3);
-            weigh(value, left)
+        Value::Array(items) => deeper(|| items.iter().all(|item| weigh(item, left))),
+        Value::Object(fields) => deeper(|| {
+            fields.iter().all(|(key, value)| {
+                *left = left.saturating_sub(key.len() + 3);
+                weigh(value, left)
+            })
         }),
         _ => true,
     }
@@ -56,7 +59,7 @@ mod tests {
     fn a_document_is_large_by_its_texts_or_by_its_number_of_values() {
         assert!(!is_large(&json!({"a": [1, 2, {"b": "c"}]})));
         assert!(is_large(&json!({"a": "x".repeat(LARGE)})));
-        assert!(is_large(&Value::Array(vec![Value::Null; LARGE / 3 + 1])));
+        assert!(is_large(&Value::Array(vec![Value::Null; LARGE / 3 + 1].into())));
     }
 
     #[tokio::test]

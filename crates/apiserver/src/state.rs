@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
 use pilothouse_store::{Clock, Store};
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Status, Value, object};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -163,8 +164,8 @@ impl Context {
 
 fn has_empty(value: &Value) -> bool {
     match value {
-        Value::Array(items) => items.is_empty() || items.iter().any(has_empty),
-        Value::Object(map) => map.is_empty() || map.values().any(has_empty),
+        Value::Array(items) => items.is_empty() || deeper(|| items.iter().any(has_empty)),
+        Value::Object(map) => map.is_empty() || deeper(|| map.values().any(has_empty)),
         _ => false,
     }
 }

@@ -1,6 +1,7 @@
 //! Declared types: what the checker knows of a variable, how a document of that type is read, and how large it may
 //! grow. Source: `k8s.io/apiserver/pkg/cel/types.go`.
 
+use pilothouse_value::stack::deeper;
 use std::sync::Arc;
 
 use crate::MAX_REQUEST_SIZE_BYTES;
@@ -335,6 +336,10 @@ impl DeclType {
     /// Gives object types that are called `object` a name by where they are: `root.field`, `root.@idx`, `root.@elem`.
     #[must_use]
     pub fn assign_names(&self, root: &str) -> Self {
+        deeper(|| self.named(root))
+    }
+
+    fn named(&self, root: &str) -> Self {
         let mut named = self.clone();
         match &self.shape {
             Shape::Object(object) => {

@@ -124,7 +124,7 @@ fn with_stack<T: Send>(
     work: impl FnOnce() -> Result<T, Issues> + Send,
 ) -> Result<T, Issues> {
     if !is_deep(expression) {
-        return work();
+        return pilothouse_value::stack::with_room(work);
     }
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("cel".to_owned()).stack_size(DEEP_STACK);

@@ -8,6 +8,7 @@ use crate::eval::Machine;
 use crate::plan::{Node, plan};
 use crate::types::Type;
 use crate::val::Val;
+use pilothouse_value::stack;
 
 /// Gives the variables of an expression their values.
 pub trait Activation<'a> {
@@ -70,7 +71,7 @@ impl Program {
     /// Evaluates the expression; stops when the cost exceeds the limit.
     pub fn eval<'a>(&self, variables: &dyn Activation<'a>, cost_limit: Option<u64>) -> Evaluation<'a> {
         let mut machine = Machine::new(variables, cost_limit);
-        let value = machine.eval(&self.node);
+        let value = stack::with_room(|| machine.eval(&self.node));
         Evaluation { value, cost: machine.cost }
     }
 }

@@ -65,7 +65,7 @@ fn plan(node: &Value) -> Plan {
         return plan;
     }
     taints.extend(wanted.into_iter().map(|key| json!({"key": key, "effect": "NoSchedule"})));
-    let taints = if taints.is_empty() { Value::Null } else { Value::Array(taints) };
+    let taints = if taints.is_empty() { Value::Null } else { Value::Array(taints.into()) };
     // The version keeps a taint that somebody adds meanwhile.
     let patch =
         json!({"metadata": {"resourceVersion": object::resource_version(node)}, "spec": {"taints": taints}});

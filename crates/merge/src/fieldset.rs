@@ -11,13 +11,46 @@ pub use filter::{Filter, Pattern};
 pub(crate) use element::same;
 
 use crate::typed::Type;
+use pilothouse_value::stack::{self, deeper};
 use pilothouse_value::{Map, Value};
+use std::fmt;
 
 /// A set of paths of one document. That a path is in the set says nothing of its parent or of what is below it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Default)]
 pub struct FieldSet {
     /// In the order of the elements, each once. Sets are made in order and have a handful of elements at each place.
     nodes: Vec<(PathElement, Node)>,
+}
+
+impl Drop for FieldSet {
+    fn drop(&mut self) {
+        if !self.nodes.is_empty() && stack::is_low() {
+            let mut pending = std::mem::take(&mut self.nodes);
+            while let Some((_, mut node)) = pending.pop() {
+                pending.append(&mut node.below.nodes);
+            }
+        }
+    }
+}
+
+impl Clone for FieldSet {
+    fn clone(&self) -> Self {
+        deeper(|| Self { nodes: self.nodes.clone() })
+    }
+}
+
+impl PartialEq for FieldSet {
+    fn eq(&self, other: &Self) -> bool {
+        deeper(|| self.nodes == other.nodes)
+    }
+}
+
+impl Eq for FieldSet {}
+
+impl fmt::Debug for FieldSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        deeper(|| f.debug_map().entries(self.nodes.iter().map(|(element, node)| (element, node))).finish())
+    }
 }
 
 /// Invariant: `owned` or something `below`.
@@ -62,7 +95,7 @@ impl FieldSet {
                     return Err(FieldsError(format!("path element {key:?}: {why}")));
                 }
             };
-            let inner = Self::from_value(below)?;
+            let inner = deeper(|| Self::from_value(below))?;
             let owned = inner.is_empty() || below.get(".").is_some();
             match set.find(&element) {
                 Err(at) => set.nodes.insert(at, (element, Node { owned, below: inner })),
@@ -115,7 +148,7 @@ impl FieldSet {
             fields.push((".".to_owned(), Value::object()));
         }
         for (element, node) in &self.nodes {
-            fields.push((element.to_text(), Value::Object(node.below.to_map(node.owned))));
+            fields.push((element.to_text(), Value::Object(deeper(|| node.below.to_map(node.owned)))));
         }
         // Keys and numbers have another order as texts; in order, adding to a map is cheap.
         if self.nodes.iter().any(|(element, _)| !matches!(element, PathElement::Field(_))) {
@@ -131,28 +164,26 @@ impl FieldSet {
 
     /// How many paths are in the set.
     pub fn len(&self) -> usize {
-        self.nodes.iter().map(|(_, node)| usize::from(node.owned) + node.below.len()).sum()
+        deeper(|| self.nodes.iter().map(|(_, node)| usize::from(node.owned) + node.below.len()).sum())
     }
 
     /// Adds a path. The path of no element, which is the whole document, is never in a set.
     pub fn insert_path(&mut self, path: &[PathElement]) {
-        if let Some((first, rest)) = path.split_first() {
-            let node = self.node_mut(first.clone());
-            if rest.is_empty() {
-                node.owned = true;
-            } else {
-                node.below.insert_path(rest);
-            }
+        let mut set = self;
+        let mut path = path;
+        while let Some((first, rest)) = path.split_first() {
+            let node = set.node_mut(first.clone());
+            node.owned |= rest.is_empty();
+            (set, path) = (&mut node.below, rest);
         }
     }
 
     /// Whether the set holds a path.
     pub fn has(&self, path: &[PathElement]) -> bool {
-        match path {
-            [] => false,
-            [last] => self.owns(last),
-            [first, rest @ ..] => self.node(first).is_some_and(|node| node.below.has(rest)),
-        }
+        let Some((last, parents)) = path.split_last() else { return false };
+        let mut parents = parents.iter();
+        let set = parents.try_fold(self, |set, element| set.node(element).map(|node| &node.below));
+        set.is_some_and(|set| set.owns(last))
     }
 
     /// Adds what is under `element`; adds nothing when there is nothing.
@@ -190,23 +221,24 @@ impl FieldSet {
     }
 
     /// Adds all paths of another set.
-    pub(crate) fn extend(&mut self, other: FieldSet) {
-        match (self.nodes.last(), other.nodes.first()) {
-            (None, _) => self.nodes = other.nodes,
+    pub(crate) fn extend(&mut self, mut other: FieldSet) {
+        let nodes = std::mem::take(&mut other.nodes);
+        match (self.nodes.last(), nodes.first()) {
+            (None, _) => self.nodes = nodes,
             (_, None) => {}
-            (Some((last, _)), Some((first, _))) if last < first => self.nodes.extend(other.nodes),
-            _ if other.nodes.len() <= FEW => {
-                for (element, node) in other.nodes {
+            (Some((last, _)), Some((first, _))) if last < first => self.nodes.extend(nodes),
+            _ if nodes.len() <= FEW => deeper(|| {
+                for (element, node) in nodes {
                     self.insert(element, node.owned, node.below);
                 }
-            }
-            _ => self.merge(other),
+            }),
+            _ => deeper(|| self.merge(nodes)),
         }
     }
 
-    fn merge(&mut self, other: FieldSet) {
-        let mut merged = Vec::with_capacity(self.nodes.len() + other.nodes.len());
-        let mut theirs = other.nodes.into_iter().peekable();
+    fn merge(&mut self, other: Vec<(PathElement, Node)>) {
+        let mut merged = Vec::with_capacity(self.nodes.len() + other.len());
+        let mut theirs = other.into_iter().peekable();
         for (element, mut node) in std::mem::take(&mut self.nodes) {
             merged.extend(std::iter::from_fn(|| theirs.next_if(|(their, _)| *their < element)));
             if let Some((_, their)) = theirs.next_if(|(their, _)| *their == element) {
@@ -232,7 +264,8 @@ impl FieldSet {
     pub fn intersection(&self, other: &FieldSet) -> FieldSet {
         let mut both = Self::default();
         let mut add = |(element, ours): &(PathElement, Node), theirs: &Node| {
-            let (owned, below) = (ours.owned && theirs.owned, ours.below.intersection(&theirs.below));
+            let owned = ours.owned && theirs.owned;
+            let below = deeper(|| ours.below.intersection(&theirs.below));
             if owned || !below.is_empty() {
                 both.nodes.push((element.clone(), Node { owned, below }));
             }
@@ -280,7 +313,7 @@ impl FieldSet {
                 *node = Node::default();
             } else {
                 node.owned &= !theirs.owned;
-                node.below.remove(&theirs.below, recursive);
+                deeper(|| node.below.remove(&theirs.below, recursive));
             }
             emptied |= node.is_empty();
         }
@@ -294,7 +327,7 @@ impl FieldSet {
     pub fn leaves(&self) -> FieldSet {
         let mut leaves = Self::default();
         for (element, node) in &self.nodes {
-            let below = node.below.leaves();
+            let below = deeper(|| node.below.leaves());
             leaves.nodes.push((element.clone(), Node { owned: node.below.is_empty(), below }));
         }
         leaves
@@ -317,7 +350,7 @@ impl FieldSet {
                 _ => (None, false),
             };
             let owned = node.owned || (declared && !node.below.is_empty());
-            let below = node.below.with_named_parents(child);
+            let below = deeper(|| node.below.with_named_parents(child));
             full.nodes.push((element.clone(), Node { owned, below }));
         }
         full
@@ -340,7 +373,7 @@ impl FieldSet {
         }
         for (element, node) in self.nodes.iter().filter(|(_, node)| !node.below.is_empty()) {
             prefix.push(element.clone());
-            node.below.collect(prefix, paths);
+            deeper(|| node.below.collect(prefix, paths));
             prefix.pop();
         }
     }

@@ -5,6 +5,7 @@
 //! stands before the first `/` of a path is ignored.
 
 use crate::PatchError;
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Value};
 
 /// How many operations one patch may have.
@@ -65,13 +66,13 @@ pub(crate) fn json_type(value: &Value) -> &'static str {
 
 /// Stored documents are read back by a parser with this limit; only `move` and `copy` can nest deeper than what they
 /// were given.
-const MAX_DEPTH: usize = 127;
+const MAX_DEPTH: usize = 10_000;
 
 fn is_deeper_than(value: &Value, levels: usize) -> bool {
     let Some(below) = levels.checked_sub(1) else { return true };
     match value {
-        Value::Object(map) => map.values().any(|value| is_deeper_than(value, below)),
-        Value::Array(items) => items.iter().any(|value| is_deeper_than(value, below)),
+        Value::Object(map) => deeper(|| map.values().any(|value| is_deeper_than(value, below))),
+        Value::Array(items) => deeper(|| items.iter().any(|value| is_deeper_than(value, below))),
         _ => false,
     }
 }

@@ -9,6 +9,7 @@ pub mod json_patch;
 pub mod managed;
 pub mod merge_patch;
 mod number;
+mod print;
 pub mod strategic;
 pub mod typed;
 pub mod updater;

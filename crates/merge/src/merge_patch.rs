@@ -1,6 +1,7 @@
 //! JSON merge patch (RFC 7386), as `application/merge-patch+json`.
 
 use crate::PatchError;
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Value};
 
 /// Merges `patch` into `doc`: objects are merged key by key, `null` removes, anything else replaces.
@@ -15,6 +16,10 @@ pub fn apply(doc: &mut Value, patch: &Value) {
         *doc = Value::Object(Map::default());
     }
     let Value::Object(target) = doc else { return };
+    deeper(|| merge(target, patch));
+}
+
+fn merge(target: &mut Map, patch: &Map) {
     for (key, change) in patch.iter() {
         if change.is_null() {
             target.remove(key);
@@ -34,11 +39,11 @@ pub fn apply(doc: &mut Value, patch: &Value) {
 /// What is new comes without the fields that are null, also in objects that stand in lists.
 fn without_nulls(value: &Value) -> Value {
     match value {
-        Value::Object(fields) => {
+        Value::Object(fields) => deeper(|| {
             let fields = fields.iter().filter(|(_, value)| !value.is_null());
             Value::Object(fields.map(|(key, value)| (key, without_nulls(value))).collect())
-        }
-        Value::Array(items) => Value::Array(items.iter().map(without_nulls).collect()),
+        }),
+        Value::Array(items) => deeper(|| Value::Array(items.iter().map(without_nulls).collect())),
         scalar => scalar.clone(),
     }
 }

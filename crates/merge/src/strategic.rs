@@ -13,6 +13,7 @@ pub use go::go;
 
 use crate::PatchError;
 use pilothouse_schema::Schema;
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Value, object};
 use std::collections::HashSet;
 use types::Typed;
@@ -37,7 +38,11 @@ pub fn apply(doc: &Value, patch: &Value, schema: &Schema) -> Result<Value, Patch
     merge_map(original, patch.clone(), Typed::root(schema, object::kind(doc))).map(Value::Object)
 }
 
-fn merge_map(mut original: Map, mut patch: Map, ty: Typed<'_>) -> Result<Map, PatchError> {
+fn merge_map(original: Map, patch: Map, ty: Typed<'_>) -> Result<Map, PatchError> {
+    deeper(|| merge_fields(original, patch, ty))
+}
+
+fn merge_fields(mut original: Map, mut patch: Map, ty: Typed<'_>) -> Result<Map, PatchError> {
     if let Some(directive) = patch.get(DIRECTIVE) {
         return match directive.as_str() {
             Some("replace") => {
@@ -67,7 +72,9 @@ fn merge_map(mut original: Map, mut patch: Map, ty: Typed<'_>) -> Result<Map, Pa
             }
             (Some(Value::Array(current)), Value::Array(change)) => {
                 let field = ty.list_field(&key)?;
-                Some(Value::Array(list::merge(current, change, field, deletes, None)?))
+                Some(Value::Array(
+                    list::merge(current.into_vec(), change.into_vec(), field, deletes, None)?.into(),
+                ))
             }
             (current, _) if deletes => current,
             (_, mut change) => {
@@ -132,8 +139,8 @@ fn merge_ordered_lists(original: &mut Map, patch: &mut Map, ty: Typed<'_>) -> Re
         let merged = match (current, change) {
             (None, None) => continue,
             (Some(current), None) => current,
-            (None, Some(change)) => match without_directives(Value::Array(change)) {
-                Some(Value::Array(added)) => added,
+            (None, Some(change)) => match without_directives(Value::Array(change.into())) {
+                Some(Value::Array(added)) => added.into_vec(),
                 _ => continue,
             },
             (Some(current), Some(change)) => list::merge(current, change, field, false, Some(&mut before))?,
@@ -142,7 +149,7 @@ fn merge_ordered_lists(original: &mut Map, patch: &mut Map, ty: Typed<'_>) -> Re
             return Err(PatchError::Unsupported("no elements in any of the given slices".into()));
         }
         let merged = list::arrange(merged, &order, &before, field.merge_key)?;
-        original.insert(name.to_owned(), Value::Array(merged));
+        original.insert(name.to_owned(), Value::Array(merged.into()));
     }
     Ok(())
 }
@@ -150,7 +157,7 @@ fn merge_ordered_lists(original: &mut Map, patch: &mut Map, ty: Typed<'_>) -> Re
 fn list_or_none(value: Option<Value>) -> Result<Option<Vec<Value>>, PatchError> {
     match value {
         None => Ok(None),
-        Some(Value::Array(items)) => Ok(Some(items)),
+        Some(Value::Array(items)) => Ok(Some(items.into_vec())),
         other => Err(list::wrong_type("[]interface {}", other.as_ref())),
     }
 }
@@ -159,12 +166,14 @@ fn list_or_none(value: Option<Value>) -> Result<Option<Vec<Value>>, PatchError> 
 fn without_directives(value: Value) -> Option<Value> {
     match value {
         Value::Object(map) if map.get(DIRECTIVE).is_some() => None,
-        Value::Object(map) => Some(Value::Object(
-            map.into_iter()
-                .filter_map(|(key, value)| without_directives(value).map(|value| (key, value)))
-                .collect(),
-        )),
-        Value::Array(items) => Some(Value::Array(items.into_iter().filter_map(without_directives).collect())),
+        Value::Object(map) => deeper(|| {
+            let fields = map.into_iter();
+            let kept = fields.filter_map(|(key, value)| without_directives(value).map(|value| (key, value)));
+            Some(Value::Object(kept.collect()))
+        }),
+        Value::Array(items) => {
+            deeper(|| Some(Value::Array(items.into_iter().filter_map(without_directives).collect())))
+        }
         scalar => Some(scalar),
     }
 }
@@ -172,11 +181,13 @@ fn without_directives(value: Value) -> Option<Value> {
 /// Takes nulls out of objects; in lists they stay.
 fn discard_nulls(value: &mut Value) {
     match value {
-        Value::Object(map) => map.retain(|_, value| {
-            discard_nulls(value);
-            *value != Value::Null
+        Value::Object(map) => deeper(|| {
+            map.retain(|_, value| {
+                discard_nulls(value);
+                *value != Value::Null
+            });
         }),
-        Value::Array(items) => items.iter_mut().for_each(discard_nulls),
+        Value::Array(items) => deeper(|| items.iter_mut().for_each(discard_nulls)),
         _ => {}
     }
 }

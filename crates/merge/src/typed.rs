@@ -29,6 +29,7 @@ pub(crate) use standing::stands;
 
 use crate::fieldset::PathElement;
 use pilothouse_value::Value;
+use pilothouse_value::stack::deeper;
 use std::fmt;
 
 /// The type of a value.
@@ -174,26 +175,32 @@ impl std::error::Error for Problems {}
 
 /// What has been found so far.
 #[derive(Default)]
-struct Found(Vec<Problem>);
+struct Found {
+    problems: Vec<Problem>,
+    /// How many levels down the walk is.
+    level: usize,
+}
 
 impl Found {
     fn add(&mut self, message: impl Into<String>) {
-        self.0.push(Problem { path: String::new(), message: message.into() });
+        self.problems.push(Problem { path: String::new(), message: message.into() });
     }
 
     /// What `walk` finds, found below `element`.
     fn under<R>(&mut self, element: impl FnOnce() -> String, walk: impl FnOnce(&mut Found) -> R) -> R {
-        let before = self.0.len();
-        let result = walk(self);
-        if self.0.len() > before {
+        let before = self.problems.len();
+        self.level += 1;
+        let result = deeper(|| walk(self));
+        self.level -= 1;
+        if self.problems.len() > before {
             let prefix = element();
-            self.0.iter_mut().skip(before).for_each(|problem| problem.path.insert_str(0, &prefix));
+            self.problems.iter_mut().skip(before).for_each(|problem| problem.path.insert_str(0, &prefix));
         }
         result
     }
 
     fn into_result<R>(self, result: R) -> Result<R, Problems> {
-        if self.0.is_empty() { Ok(result) } else { Err(Problems(self.0)) }
+        if self.problems.is_empty() { Ok(result) } else { Err(Problems(self.problems)) }
     }
 }
 

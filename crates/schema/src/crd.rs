@@ -52,7 +52,7 @@ pub fn add_stored_version(crd: &mut Value) {
     let Some(name) = storage_version(crd).map(str::to_owned) else { return };
     let stored = crd.entry(&["status", "storedVersions"]);
     if stored.as_array().is_none() {
-        *stored = Value::Array(Vec::new());
+        *stored = Value::Array(Vec::new().into());
     }
     if let Some(list) = stored.as_array_mut()
         && !list.iter().any(|one| one.as_str() == Some(&name))

@@ -1,6 +1,7 @@
 //! Filling in defaults. Source: apiextensions `pkg/apiserver/schema/defaulting`.
 
 use pilothouse_value::Value;
+use pilothouse_value::stack::deeper;
 
 use crate::node::{Additional, Schema};
 
@@ -25,18 +26,21 @@ pub fn drop_nulls(schema: &Schema, value: &mut Value) {
 
 fn remove_nulls(schema: Option<&Schema>, value: &mut Value) {
     match value {
-        Value::Object(fields) => fields.retain(|key, value| {
-            let child = schema.and_then(|schema| schema.child(key));
-            if value.is_null() && child.is_some_and(|child| !child.nullable() && child.default().is_none()) {
-                return false;
-            }
-            remove_nulls(child, value);
-            true
+        Value::Object(fields) => deeper(|| {
+            fields.retain(|key, value| {
+                let child = schema.and_then(|schema| schema.child(key));
+                let is_none = child.is_some_and(|child| !child.nullable() && child.default().is_none());
+                if value.is_null() && is_none {
+                    return false;
+                }
+                remove_nulls(child, value);
+                true
+            });
         }),
-        Value::Array(items) => {
+        Value::Array(items) => deeper(|| {
             let child = schema.and_then(Schema::items);
             items.iter_mut().for_each(|item| remove_nulls(child, item));
-        }
+        }),
         _ => {}
     }
 }
@@ -57,10 +61,10 @@ fn fill(schema: &Schema, value: &mut Value) {
             let additional = schema.additional().and_then(Additional::schema);
             for (key, value) in fields.iter_mut() {
                 if let Some(child) = schema.property(key) {
-                    fill(child, value);
+                    deeper(|| fill(child, value));
                 } else if let Some(child) = additional {
                     replace_null(child, value);
-                    fill(child, value);
+                    deeper(|| fill(child, value));
                 }
             }
         }
@@ -68,7 +72,7 @@ fn fill(schema: &Schema, value: &mut Value) {
             let Some(child) = schema.items() else { return };
             for item in items {
                 replace_null(child, item);
-                fill(child, item);
+                deeper(|| fill(child, item));
             }
         }
         _ => {}

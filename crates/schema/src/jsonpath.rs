@@ -3,6 +3,7 @@
 //! Missing keys lead to no value, as with `AllowMissingKeys`.
 
 use pilothouse_value::Value;
+use pilothouse_value::stack::deeper;
 
 /// How many values one path may find; more are left out. Recursive descent must not multiply without end.
 const MAX_RESULTS: usize = 10_000;
@@ -128,8 +129,8 @@ fn descend<'v>(value: &'v Value, out: &mut Vec<&'v Value>) {
     }
     out.push(value);
     match value {
-        Value::Object(map) => map.values().for_each(|value| descend(value, out)),
-        Value::Array(items) => items.iter().for_each(|value| descend(value, out)),
+        Value::Object(map) => deeper(|| map.values().for_each(|value| descend(value, out))),
+        Value::Array(items) => deeper(|| items.iter().for_each(|value| descend(value, out))),
         _ => {}
     }
 }

@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use pilothouse_value::Value;
+use pilothouse_value::stack::deeper;
 
 use pilothouse_cel::Pattern;
 
@@ -431,7 +432,7 @@ impl Schema {
     /// Whether anything in this tree has a default. Built-in types that are named are not entered.
     pub fn has_defaults(&self) -> bool {
         let inline = |child: &Child| match child {
-            Child::Inline(schema) => schema.has_defaults(),
+            Child::Inline(schema) => deeper(|| schema.has_defaults()),
             Child::Named { .. } => false,
         };
         let additional = match &self.additional {
@@ -454,11 +455,11 @@ impl Schema {
         };
         let children = self.properties.iter().map(|(_, child)| child).chain(&self.items).chain(additional);
         constraints.rules.len()
-            + nested.map(Self::count_rules).sum::<usize>()
-            + constraints.not.as_ref().map_or(0, |not| not.count_rules())
+            + nested.map(|one| deeper(|| one.count_rules())).sum::<usize>()
+            + constraints.not.as_ref().map_or(0, |not| deeper(|| not.count_rules()))
             + children
                 .map(|child| match child {
-                    Child::Inline(schema) => schema.count_rules(),
+                    Child::Inline(schema) => deeper(|| schema.count_rules()),
                     Child::Named { .. } => 0,
                 })
                 .sum::<usize>()

@@ -4,6 +4,7 @@
 use std::sync::LazyLock;
 
 use pilothouse_value::field::{self, Path};
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{GroupVersion, Gvk, Map, Value, names};
 
 use crate::builtin;
@@ -133,16 +134,16 @@ pub(crate) fn validate_embedded(schema: &Schema, value: &Value, path: &Path, err
             let additional = schema.additional().and_then(Additional::schema);
             for (key, value) in fields.iter().filter(|(_, value)| is_compound(value)) {
                 if let Some(child) = schema.property(key) {
-                    validate_embedded(child, value, &path.child(key), errors);
+                    deeper(|| validate_embedded(child, value, &path.child(key), errors));
                 } else if let Some(child) = additional {
-                    validate_embedded(child, value, &path.key(key), errors);
+                    deeper(|| validate_embedded(child, value, &path.key(key), errors));
                 }
             }
         }
         Value::Array(items) => {
             let Some(child) = schema.items() else { return };
             for (index, item) in items.iter().enumerate().filter(|(_, item)| is_compound(item)) {
-                validate_embedded(child, item, &path.index(index), errors);
+                deeper(|| validate_embedded(child, item, &path.index(index), errors));
             }
         }
         _ => {}
@@ -184,16 +185,17 @@ fn readable(schema: &Schema, value: &Value, path: &Path) -> Result<(), field::Er
             let additional = schema.additional().and_then(Additional::schema);
             for (key, value) in fields.iter().filter(|(_, value)| is_compound(value)) {
                 if let Some(child) = schema.property(key) {
-                    readable(child, value, &path.child(key))?;
+                    deeper(|| readable(child, value, &path.child(key)))?;
                 } else if let Some(child) = additional {
-                    readable(child, value, &path.key(key))?;
+                    deeper(|| readable(child, value, &path.key(key)))?;
                 }
             }
             Ok(())
         }
         Value::Array(items) => {
             let Some(child) = schema.items() else { return Ok(()) };
-            items.iter().enumerate().try_for_each(|(index, item)| readable(child, item, &path.index(index)))
+            let readable = |(index, item)| deeper(|| readable(child, item, &path.index(index)));
+            items.iter().enumerate().try_for_each(readable)
         }
         _ => Ok(()),
     }

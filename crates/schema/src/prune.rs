@@ -2,6 +2,7 @@
 //! `schema/objectmeta` for the metadata of objects.
 
 use pilothouse_value::Value;
+use pilothouse_value::stack::deeper;
 
 use crate::node::{Additional, Schema};
 use crate::object_meta;
@@ -46,14 +47,14 @@ impl Pruner {
             self.path.push('.');
         }
         self.path.push_str(key);
-        act(self);
+        deeper(|| act(self));
         self.path.truncate(length);
     }
 
     fn at(&mut self, index: usize, act: impl FnOnce(&mut Self)) {
         let length = self.path.len();
         self.path.push_str(&format!("[{index}]"));
-        act(self);
+        deeper(|| act(self));
         self.path.truncate(length);
     }
 

@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use pilothouse_value::Value;
+use pilothouse_value::stack::deeper;
 
 use crate::node::{ListType, Schema};
 
@@ -99,7 +100,7 @@ pub(crate) fn same(schema: &Schema, new: &Value, old: &Value) -> bool {
         (Value::Object(new), Value::Object(old)) => {
             new.len() == old.len()
                 && new.iter().all(|(key, value)| match (schema.child(key), old.get(key)) {
-                    (Some(child), Some(old)) => same(child, value, old),
+                    (Some(child), Some(old)) => deeper(|| same(child, value, old)),
                     _ => false,
                 })
         }
@@ -110,7 +111,7 @@ pub(crate) fn same(schema: &Schema, new: &Value, old: &Value) -> bool {
             match (schema.items(), (Old { value: old, schema }).elements()) {
                 (Some(item), Some(elements)) => new_items
                     .iter()
-                    .all(|one| elements.find(one).is_some_and(|old| same(item, one, old.value))),
+                    .all(|one| elements.find(one).is_some_and(|old| deeper(|| same(item, one, old.value)))),
                 _ => new_items == old_items,
             }
         }

@@ -184,7 +184,7 @@ impl Printer {
     /// The row of one object.
     pub fn row(&self, object: &Value, now: Timestamp, include: Include) -> Value {
         let mut row = Map::new();
-        row.insert("cells", Value::Array(self.cells(object, now)));
+        row.insert("cells", Value::Array(self.cells(object, now).into()));
         if let Some(conditions) = pods::row_conditions(object) {
             row.insert("conditions", conditions);
         }

@@ -8,6 +8,7 @@ mod number;
 mod sets;
 
 use pilothouse_value::field::{self, Path};
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Value};
 
 use crate::formats::Format;
@@ -140,7 +141,7 @@ impl Validator<'_> {
 
     /// A value of its own: what did not change is not reported.
     fn node(&mut self, schema: &Schema, value: &Value, old: Option<Old<'_>>) -> Outcome {
-        let mut out = self.check(schema, value, old);
+        let mut out = deeper(|| self.check(schema, value, old));
         if !out.is_valid() && old.is_some_and(|old| ratchet::same(old.schema, value, old.value)) {
             out.errors.clear();
         }
@@ -374,7 +375,7 @@ impl Validator<'_> {
             let mut best: Option<Outcome> = None;
             let mut success = None;
             for alternative in &constraints.any_of {
-                let found = self.check(alternative, value, None);
+                let found = deeper(|| self.check(alternative, value, None));
                 if found.is_valid() {
                     success = Some(found);
                     break;
@@ -393,7 +394,7 @@ impl Validator<'_> {
             let mut success = None;
             let mut valid = 0_usize;
             for alternative in &constraints.one_of {
-                let found = self.check(alternative, value, None);
+                let found = deeper(|| self.check(alternative, value, None));
                 if found.is_valid() {
                     valid += 1;
                     success.get_or_insert(found);
@@ -423,7 +424,7 @@ impl Validator<'_> {
         if !constraints.all_of.is_empty() {
             let mut valid = 0_usize;
             for one in &constraints.all_of {
-                let found = self.check(one, value, None);
+                let found = deeper(|| self.check(one, value, None));
                 valid += usize::from(found.is_valid());
                 out.merge(found);
             }
@@ -433,7 +434,7 @@ impl Validator<'_> {
             }
         }
         if let Some(not) = &constraints.not
-            && self.check(not, value, None).is_valid()
+            && deeper(|| self.check(not, value, None)).is_valid()
         {
             self.composite(&mut out, "must not validate the schema (not)");
         }

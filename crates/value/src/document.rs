@@ -1,6 +1,7 @@
 //! The document: JSON's six shapes, with whole numbers kept apart from floating ones as Kubernetes does.
 
-use crate::Map;
+use crate::stack::deeper;
+use crate::{List, Map};
 
 /// A JSON document. Whole numbers that fit in an `i64` are [`Value::Int`]; every other number is [`Value::Float`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,7 +21,7 @@ pub enum Value {
     /// A string.
     String(String),
     /// A list.
-    Array(Vec<Value>),
+    Array(List),
     /// An object.
     Object(Map),
 }
@@ -136,12 +137,12 @@ impl Value {
     }
 
     /// The list.
-    pub const fn as_array(&self) -> Option<&Vec<Value>> {
+    pub fn as_array(&self) -> Option<&Vec<Value>> {
         if let Self::Array(a) = self { Some(a) } else { None }
     }
 
     /// The list, to be changed in place.
-    pub const fn as_array_mut(&mut self) -> Option<&mut Vec<Value>> {
+    pub fn as_array_mut(&mut self) -> Option<&mut Vec<Value>> {
         if let Self::Array(a) = self { Some(a) } else { None }
     }
 
@@ -199,9 +200,9 @@ impl From<serde_json::Value> for Value {
                 None => Self::Float(n.as_f64().unwrap_or_default()),
             },
             serde_json::Value::String(s) => Self::String(s),
-            serde_json::Value::Array(a) => Self::Array(a.into_iter().map(Self::from).collect()),
+            serde_json::Value::Array(a) => deeper(|| Self::Array(a.into_iter().map(Self::from).collect())),
             serde_json::Value::Object(m) => {
-                Self::Object(m.into_iter().map(|(k, v)| (k, Self::from(v))).collect())
+                deeper(|| Self::Object(m.into_iter().map(|(k, v)| (k, Self::from(v))).collect()))
             }
         }
     }
@@ -228,6 +229,7 @@ from! {
     u32 => |i| Self::Int(i.into()),
     u16 => |i| Self::Int(i.into()),
     f64 => |f| Self::Float(f),
+    List => |l| Self::Array(l),
     Map => |m| Self::Object(m),
 }
 

@@ -2,6 +2,7 @@
 //! answers are written so.
 
 use crate::Value;
+use crate::stack::deeper;
 
 /// Appends a document, the members of its objects in the order of their keys.
 pub fn write(value: &Value, out: &mut Vec<u8>) {
@@ -22,8 +23,8 @@ fn write_as<const HTML: bool>(value: &Value, out: &mut Vec<u8>) {
         Value::Float(number) => float(*number, out),
         Value::Spelled(literal) => out.extend_from_slice(literal.as_bytes()),
         Value::String(text) => string_as::<HTML>(text, out),
-        Value::Array(items) => list(items, out, write_as::<HTML>),
-        Value::Object(map) => {
+        Value::Array(items) => deeper(|| list(items, out, write_as::<HTML>)),
+        Value::Object(map) => deeper(|| {
             out.push(b'{');
             for (at, (key, value)) in map.iter().enumerate() {
                 if at > 0 {
@@ -34,7 +35,7 @@ fn write_as<const HTML: bool>(value: &Value, out: &mut Vec<u8>) {
                 write_as::<HTML>(value, out);
             }
             out.push(b'}');
-        }
+        }),
     }
 }
 
@@ -127,7 +128,15 @@ pub fn float(number: f64, out: &mut Vec<u8>) {
     }
 }
 
-/// Compact JSON with two spaces of indentation for each level, as Go's `json.Indent` makes it.
+/// Whether so many bytes of indentation are too many for a text of so many others. What is written by people stays far below.
+pub const fn is_indented_too_much(indentation: usize, text: usize) -> bool {
+    const FREE: usize = 16 << 20;
+    const FACTOR: usize = 16;
+    indentation > FREE + FACTOR * text
+}
+
+/// Compact JSON with two spaces of indentation for each level, as Go's `json.Indent` makes it. What nests so deeply that nearly all
+/// would be indentation, which takes room by the square, stays compact.
 pub fn indent(compact: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(compact.len() * 2);
     let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
@@ -136,6 +145,9 @@ pub fn indent(compact: &[u8]) -> Vec<u8> {
         out.extend(std::iter::repeat_n(b' ', depth * 2));
     };
     for (at, &byte) in compact.iter().enumerate() {
+        if is_indented_too_much(out.len().saturating_sub(at), at) {
+            return compact.to_vec();
+        }
         if quoted {
             quoted = byte != b'"' || escaped;
             escaped = byte == b'\\' && !escaped;

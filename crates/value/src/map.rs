@@ -2,13 +2,41 @@
 //! smaller and faster than a tree or a hash table, and prints in one canonical order.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
 
 use crate::Value;
+use crate::stack::{deeper, drop_within};
 
 /// An object of a document: string keys in byte order, each once.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Default)]
 pub struct Map {
     entries: Vec<(Box<str>, Value)>,
+}
+
+impl Drop for Map {
+    #[inline]
+    fn drop(&mut self) {
+        drop_within(&mut self.entries, |(_, value)| value);
+    }
+}
+
+impl Clone for Map {
+    fn clone(&self) -> Self {
+        deeper(|| Self { entries: self.entries.clone() })
+    }
+}
+
+impl PartialEq for Map {
+    fn eq(&self, other: &Self) -> bool {
+        deeper(|| self.entries == other.entries)
+    }
+}
+
+impl fmt::Debug for Map {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        deeper(|| f.debug_map().entries(self.iter()).finish())
+    }
 }
 
 impl Map {
@@ -135,8 +163,8 @@ impl IntoIterator for Map {
     type Item = (Box<str>, Value);
     type IntoIter = std::vec::IntoIter<(Box<str>, Value)>;
 
-    fn into_iter(self) -> Self::IntoIter {
-        self.entries.into_iter()
+    fn into_iter(mut self) -> Self::IntoIter {
+        std::mem::take(&mut self.entries).into_iter()
     }
 }
 
@@ -159,19 +187,40 @@ impl Default for Builder {
 impl Builder {
     /// Puts `value` under `key` and returns what was there.
     pub(crate) fn insert(&mut self, key: Box<str>, value: Value) -> Option<Value> {
+        self.put(key, value).map(|(_, earlier)| earlier)
+    }
+
+    /// Puts `value` under `key`; if something was there it is returned together with the key.
+    pub(crate) fn put(&mut self, key: Box<str>, value: Value) -> Option<(Box<str>, Value)> {
         match self {
             Self::Small(map)
                 if map.len() < LARGE || map.entries.last().is_none_or(|(last, _)| *last < key) =>
             {
-                map.insert(key, value)
+                match map.find(&key) {
+                    Ok(at) => {
+                        map.entries.get_mut(at).map(|(_, there)| (key, std::mem::replace(there, value)))
+                    }
+                    Err(at) => {
+                        map.entries.insert(at, (key, value));
+                        None
+                    }
+                }
             }
             Self::Small(map) => {
-                let mut tree: BTreeMap<_, _> = std::mem::take(map).into_iter().collect();
-                let earlier = tree.insert(key, value);
+                let tree: BTreeMap<_, _> = std::mem::take(map).into_iter().collect();
                 *self = Self::Large(tree);
-                earlier
+                self.put(key, value)
             }
-            Self::Large(tree) => tree.insert(key, value),
+            Self::Large(tree) => match tree.entry(key) {
+                Entry::Occupied(mut there) => {
+                    let earlier = there.insert(value);
+                    Some((there.key().clone(), earlier))
+                }
+                Entry::Vacant(place) => {
+                    place.insert(value);
+                    None
+                }
+            },
         }
     }
 

@@ -1,6 +1,7 @@
 //! Numbers as they are spelled: what a literal of JSON means to Go, and documents that keep the literals until it is known what
 //! they are read into.
 
+use crate::stack::deeper;
 use crate::{Value, go_json};
 
 impl Value {
@@ -41,8 +42,8 @@ impl Value {
                 *self = Self::number(literal).ok_or_else(|| String::from(&**literal))?;
                 Ok(())
             }
-            Self::Array(items) => items.iter_mut().try_for_each(Self::read_numbers),
-            Self::Object(map) => map.values_mut().try_for_each(Self::read_numbers),
+            Self::Array(items) => deeper(|| items.iter_mut().try_for_each(Self::read_numbers)),
+            Self::Object(map) => deeper(|| map.values_mut().try_for_each(Self::read_numbers)),
             _ => Ok(()),
         }
     }

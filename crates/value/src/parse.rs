@@ -1,16 +1,13 @@
 //! Text to documents: JSON as the wire carries it, YAML as Kubernetes reads it.
 
-use serde::de::DeserializeSeed;
-
 use crate::Value;
-use crate::serde_impl::{CUT, Scan, Seed};
 
+mod read;
 mod syntax;
 mod tolerant;
 
-/// How deep documents may nest.
-pub(crate) const DEEPEST: usize = 128;
-
+use read::{Numbers, Reader};
+pub(crate) use syntax::DEEPEST;
 pub use syntax::json_syntax_error;
 
 /// A document and what strict decoding has to say of its text.
@@ -27,9 +24,9 @@ pub struct Parsed {
 /// The text is not a document.
 #[derive(Debug, thiserror::Error)]
 pub enum ParseError {
-    /// Not JSON, or nested deeper than 128 levels.
+    /// Not JSON, or nested deeper than 10,000 levels; the message of Go's reader.
     #[error("parsing JSON: {0}")]
-    Json(#[source] serde_json::Error),
+    Json(String),
     /// A number that no float can hold, as it is spelled.
     #[error("json: cannot unmarshal number {0} into Go value of type float64")]
     Number(String),
@@ -38,14 +35,14 @@ pub enum ParseError {
     Yaml(String),
 }
 
-/// Parses one JSON document; nesting is limited to 128 levels. As in Go, bytes and escapes that are no characters are read as the
-/// replacement character.
+/// Parses one JSON document; nesting is limited to Go's 10,000 levels. As in Go, bytes and escapes that are no characters are read
+/// as the replacement character.
 ///
 /// # Errors
 /// [`ParseError::Json`] for anything that is not exactly one JSON document, [`ParseError::Number`] for a number that no float
 /// can hold.
 pub fn json(text: &[u8]) -> Result<Parsed, ParseError> {
-    read(text, Numbers::Read, false)
+    tolerantly(text, |text| Reader::new(text, Numbers::Read))
 }
 
 /// Parses one JSON document as [`json`] does, and keeps the spelling of numbers that would be written otherwise, and of those that no
@@ -54,28 +51,7 @@ pub fn json(text: &[u8]) -> Result<Parsed, ParseError> {
 /// # Errors
 /// [`ParseError::Json`] for anything that is not exactly one JSON document.
 pub fn json_spelled(text: &[u8]) -> Result<Parsed, ParseError> {
-    read(text, Numbers::Spelled, false)
-}
-
-/// Parses one JSON document that nests deeper than [`json`] reads, up to the 10,000 levels of Go: what is too deep is left out, and
-/// [`is_cut`] finds whether it still matters once a document is brought into the form of its kind. `None` if it is no JSON.
-pub fn json_cut(text: &[u8]) -> Option<Parsed> {
-    if json_syntax_error(text).is_some() {
-        return None;
-    }
-    let mut scan = Scan { levels: Some(DEEPEST - 2), ..Scan::default() };
-    let value = Seed(&mut scan).deserialize(&mut serde_json::Deserializer::from_slice(text)).ok()?;
-    Some(Parsed { value, duplicates: scan.duplicates, spelled: false })
-}
-
-/// Whether something of a document that [`json_cut`] has read was left out.
-pub fn is_cut(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text == CUT,
-        Value::Array(items) => items.iter().any(is_cut),
-        Value::Object(map) => map.values().any(is_cut),
-        _ => false,
-    }
+    tolerantly(text, |text| Reader::new(text, Numbers::Spelled))
 }
 
 /// Parses one JSON document as Go reads it into a struct: an object whose key comes twice is filled from both. For a text that
@@ -84,71 +60,27 @@ pub fn is_cut(value: &Value) -> bool {
 /// # Errors
 /// As [`json_spelled`].
 pub fn json_merging(text: &[u8]) -> Result<Value, ParseError> {
-    read(text, Numbers::Spelled, true).map(|parsed| parsed.value)
+    tolerantly(text, |text| Reader::merging(text)).map(|parsed| parsed.value)
 }
 
 /// Shows the paths of all keys of a JSON document, such as `spec.ports[0].name`, in the order of the text: the order in which
-/// strict decoding complains. Each time a key comes again it is shown again. What is no character is replaced, as in [`json`].
+/// strict decoding complains. Each time a key comes again it is shown again. What is no character is replaced, as in [`json`]. A
+/// text that is no JSON has the keys up to where it breaks.
 pub fn json_keys(text: &[u8], mut show: impl FnMut(&str)) {
-    let text = &*tolerant::mend(text);
-    let mut scan = Scan { show: Some(&mut show), levels: Some(DEEPEST - 2), ..Scan::default() };
-    // A text that is no JSON has the keys up to where it breaks.
-    let _broken = Seed(&mut scan).deserialize(&mut serde_json::Deserializer::from_slice(text));
+    Reader::keys(&tolerant::mend(text), &mut show);
 }
 
-/// What is made of numbers.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Numbers {
-    /// They are read as where nothing is known of them.
-    Read,
-    /// Those that could be spelled in another way are kept as they are spelled.
-    Spelled,
-}
-
-/// Reads a text, and if that fails what Go would read in its place. Numbers of which the reader does not tell enough are read in a
-/// second pass: they are rare.
-fn read(text: &[u8], numbers: Numbers, merges: bool) -> Result<Parsed, ParseError> {
-    let mut scan = Scan { merges, ..Scan::default() };
-    match pass(text, &mut scan) {
-        Ok(value) => {
-            let tells_enough = match numbers {
-                Numbers::Read => !scan.has_negative_zero,
-                Numbers::Spelled => !scan.has_odd_numbers,
-            };
-            if tells_enough {
-                return Ok(Parsed { value, duplicates: scan.duplicates, spelled: false });
-            }
-            read_again(text, numbers, merges)
-        }
-        Err(error) if json_syntax_error(text).is_some() => Err(ParseError::Json(error)),
-        Err(error) => match read_again(&tolerant::mend(text), numbers, merges) {
-            Err(ParseError::Json(_)) => Err(ParseError::Json(error)),
-            other => other,
-        },
+/// Reads a text, and if that fails what Go would read in its place.
+fn tolerantly(text: &[u8], reader: impl Fn(&str) -> Reader<'_, '_>) -> Result<Parsed, ParseError> {
+    if let Some(read) = std::str::from_utf8(text).ok().and_then(|text| reader(text).document()) {
+        return read;
     }
-}
-
-fn pass(text: &[u8], scan: &mut Scan<'_>) -> Result<Value, serde_json::Error> {
-    let mut parser = serde_json::Deserializer::from_slice(text);
-    let value = Seed(scan).deserialize(&mut parser)?;
-    parser.end().map(|()| value)
-}
-
-/// Reads a text of which it is known how its numbers are spelled.
-fn read_again(text: &[u8], numbers: Numbers, merges: bool) -> Result<Parsed, ParseError> {
-    let odd = tolerant::OddNumbers::of(text);
-    if numbers == Numbers::Read
-        && let Some(literal) = odd.too_large()
-    {
-        return Err(ParseError::Number(literal.to_owned()));
+    if let Some(why) = json_syntax_error(text) {
+        return Err(ParseError::Json(why));
     }
-    let small = odd.without_too_large(text);
-    let mut scan = Scan { merges, literals: Some(odd.literals.into_iter()), ..Scan::default() };
-    let mut value = pass(&small, &mut scan).map_err(ParseError::Json)?;
-    if numbers == Numbers::Read {
-        value.read_numbers().map_err(ParseError::Number)?;
-    }
-    Ok(Parsed { value, duplicates: scan.duplicates, spelled: numbers == Numbers::Spelled })
+    // Nothing else is wrong with the text.
+    let read = reader(&tolerant::mend(text)).document();
+    read.unwrap_or_else(|| Err(ParseError::Json("unexpected end of JSON input".to_owned())))
 }
 
 /// A document and the keys of its text that came more than once.
@@ -178,16 +110,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_nested_too_deeply_can_be_left_out() {
-        let nested = |levels: usize| format!("{{\"a\":{}1{}}}", "[".repeat(levels), "]".repeat(levels));
-        assert!(json(nested(120).as_bytes()).is_ok());
-        for levels in [127, 128, 9999] {
-            assert!(json(nested(levels).as_bytes()).is_err(), "{levels}");
-            let read = json_cut(nested(levels).as_bytes()).unwrap().value;
-            assert!(is_cut(&read), "{levels}");
+    fn documents_nest_as_deeply_as_in_go() {
+        let nested = |levels: usize| {
+            let (open, shut): (Vec<_>, Vec<_>) =
+                (0..levels).map(|level| if level % 3 == 0 { ("{\"a\":", "}") } else { ("[", "]") }).unzip();
+            format!("{}1{}", open.concat(), shut.into_iter().rev().collect::<String>())
+        };
+        for levels in [127, 128, 9_999, 10_000] {
+            let text = nested(levels);
+            let read = json(text.as_bytes()).unwrap();
+            assert!(read.value.to_json() == text, "{levels}");
+            assert!(json_merging(text.as_bytes()).unwrap() == read.value, "{levels}");
+            let mut keys = 0;
+            json_keys(text.as_bytes(), |_| keys += 1);
+            assert_eq!(keys, levels.div_ceil(3));
         }
-        assert!(json_cut(nested(10_000).as_bytes()).is_none());
-        assert!(!is_cut(&json_cut(nested(20).as_bytes()).unwrap().value));
+        let error = json(nested(10_001).as_bytes()).unwrap_err().to_string();
+        assert_eq!(error, "parsing JSON: invalid character '[' exceeded max depth");
+    }
+
+    #[test]
+    fn keys_that_come_again_deep_inside_are_told_once_and_soon_no_more() {
+        let long = "k".repeat(250);
+        let inner = format!("{{{}\"z\":1}}", "\"x\":1,".repeat(50_000));
+        let text = format!("{}{inner}{}", format!("{{\"{long}\":").repeat(5_000), "}".repeat(5_000));
+        let read = json(text.as_bytes()).unwrap();
+        // Its path is longer than what is remembered.
+        assert!(read.duplicates.is_empty());
+        let text = format!("{}{inner}{}", "{\"k\":".repeat(5_000), "}".repeat(5_000));
+        assert_eq!(json(text.as_bytes()).unwrap().duplicates, [format!("{}x", "k.".repeat(5_000))]);
     }
 
     #[test]

@@ -164,7 +164,7 @@ fn check(plugins: &[&dyn Plugin], attributes: &Attributes<'_>) -> Result<(), Sta
 fn push(value: &mut Value, key: &str, item: Value) {
     let list = value.entry(&[key]);
     if list.as_array().is_none() {
-        *list = Value::Array(Vec::new());
+        *list = Value::Array(Vec::new().into());
     }
     if let Some(list) = list.as_array_mut() {
         list.push(item);

@@ -89,7 +89,7 @@ fn annotated(attributes: &Attributes<'_>, key: &str) -> Result<Option<Vec<Value>
             let parsed = parse::json(text.as_bytes()).map(|parsed| parsed.value);
             let parsed = parsed.map_err(|error| Status::new(500, "", error.to_string()))?;
             match parsed {
-                Value::Array(list) => Ok(Some(list)),
+                Value::Array(list) => Ok(Some(list.into_vec())),
                 Value::Null => Ok(None),
                 _ => Err(Status::new(
                     500,

@@ -127,7 +127,7 @@ pub(crate) fn list(resource: &Resource, page: &Page, style: Style) -> Response<B
             list.set(&["apiVersion"], version.api_version());
             list.set(&["metadata"], metadata);
             // Upstream never made an empty list of these.
-            let items = if items.is_empty() { Value::Null } else { Value::Array(items) };
+            let items = if items.is_empty() { Value::Null } else { Value::Array(items.into()) };
             list.set(&["items"], items);
             return value(200, &list, style.accepted.format);
         }

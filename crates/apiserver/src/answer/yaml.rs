@@ -4,7 +4,8 @@
 
 use std::sync::LazyLock;
 
-use pilothouse_value::{Map, Value};
+use pilothouse_value::stack::deeper;
+use pilothouse_value::{Map, Value, go_json};
 use regex::Regex;
 
 /// Lines longer than this are folded at the next space.
@@ -15,11 +16,17 @@ const STEP: usize = 2;
 
 /// Appends a document.
 pub(crate) fn write(value: &Value, out: &mut Vec<u8>) {
-    let mut writer = Writer { text: String::with_capacity(1024), column: 0 };
+    let mut writer = Writer { text: String::with_capacity(1024), column: 0, indented: 0 };
     match value {
         Value::Object(map) if !map.is_empty() => writer.mapping(map, 0, true),
         Value::Array(items) if !items.is_empty() => writer.sequence(items, 0, true),
         other => writer.short(other, 0),
+    }
+    if writer.is_indented_too_much() {
+        // JSON is YAML, too.
+        go_json::write(value, out);
+        out.push(b'\n');
+        return;
     }
     if !writer.text.ends_with('\n') {
         writer.text.push('\n');
@@ -31,6 +38,8 @@ struct Writer {
     text: String,
     /// The characters since the line began.
     column: usize,
+    /// How much of the text is indentation.
+    indented: usize,
 }
 
 impl Writer {
@@ -44,8 +53,16 @@ impl Writer {
         if self.column > 0 {
             self.text.push('\n');
         }
-        self.text.extend(std::iter::repeat_n(' ', indent));
+        if !self.is_indented_too_much() {
+            self.text.extend(std::iter::repeat_n(' ', indent));
+            self.indented += indent;
+        }
         self.column = indent;
+    }
+
+    /// What nests deeply takes room by the square.
+    fn is_indented_too_much(&self) -> bool {
+        go_json::is_indented_too_much(self.indented, self.text.len() - self.indented)
     }
 
     /// `inline` says that the first entry goes on the line that has been begun.
@@ -71,9 +88,9 @@ impl Writer {
 
     fn after_key(&mut self, value: &Value, indent: usize) {
         match value {
-            Value::Object(map) if !map.is_empty() => self.mapping(map, indent + STEP, false),
+            Value::Object(map) if !map.is_empty() => deeper(|| self.mapping(map, indent + STEP, false)),
             // Sequences are not indented in mappings.
-            Value::Array(items) if !items.is_empty() => self.sequence(items, indent, false),
+            Value::Array(items) if !items.is_empty() => deeper(|| self.sequence(items, indent, false)),
             other => {
                 self.put(" ");
                 self.short(other, indent);
@@ -94,8 +111,8 @@ impl Writer {
     /// A value on the line of its indicator.
     fn inline(&mut self, value: &Value, indent: usize) {
         match value {
-            Value::Object(map) if !map.is_empty() => self.mapping(map, indent + STEP, true),
-            Value::Array(items) if !items.is_empty() => self.sequence(items, indent + STEP, true),
+            Value::Object(map) if !map.is_empty() => deeper(|| self.mapping(map, indent + STEP, true)),
+            Value::Array(items) if !items.is_empty() => deeper(|| self.sequence(items, indent + STEP, true)),
             other => self.short(other, indent),
         }
     }

@@ -141,7 +141,7 @@ pub(crate) fn set_condition(definition: &mut Value, mut condition: Value) {
     }
     let conditions = definition.entry(&["status", "conditions"]);
     if conditions.as_array().is_none() {
-        *conditions = Value::Array(Vec::new());
+        *conditions = Value::Array(Vec::new().into());
     }
     let Some(conditions) = conditions.as_array_mut() else { return };
     match conditions.iter_mut().find(|own| own.str_at(&["type"]) == Some(&kind)) {

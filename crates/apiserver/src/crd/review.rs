@@ -131,7 +131,7 @@ pub(crate) fn converted(version: &'static str, uid: &str, mut answer: Value) -> 
         });
     }
     Ok(match response.take(&["convertedObjects"]) {
-        Some(Value::Array(objects)) => objects,
+        Some(Value::Array(objects)) => objects.into_vec(),
         _ => Vec::new(),
     })
 }

@@ -73,7 +73,7 @@ async fn write(
     let is_own = |one: &Value| one.str_at(&["type"]) == Some(kind.as_str());
     let conditions = told.entry(&["status", "conditions"]);
     if !matches!(conditions, Value::Array(_)) {
-        *conditions = Value::Array(Vec::new());
+        *conditions = Value::Array(Vec::new().into());
     }
     let Value::Array(conditions) = conditions else { return };
     let says = |one: &Value, key| one.get(key) == condition.get(key);
@@ -101,7 +101,7 @@ async fn write(
             Some(own) => *own = entry,
             None => entries.push(entry),
         },
-        other => *other = Value::Array(vec![entry]),
+        other => *other = Value::Array(vec![entry].into()),
     }
     if let Err(status) = verbs::put(state, target, Some(stored.revision()), told).await {
         tracing::warn!(

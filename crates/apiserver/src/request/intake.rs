@@ -10,7 +10,8 @@ use std::collections::HashSet;
 use bytes::Bytes;
 use pilothouse_schema::builtin;
 use pilothouse_schema::proto::{self, ProtoError};
-use pilothouse_value::{Gvk, Status, Value, field, object, parse};
+use pilothouse_value::parse::{self, ParseError};
+use pilothouse_value::{Gvk, Status, Value, field, object};
 
 use self::kind::check_version;
 pub(crate) use self::kind::{check_kind, internal_package};
@@ -36,8 +37,6 @@ pub(crate) struct Spelling {
     pub(crate) repeated: Vec<String>,
     /// The JSON that was read: the order of complaints.
     text: Bytes,
-    /// Whether something was nested too deeply to be read. It does not matter unless it would be kept.
-    cut: bool,
     /// Whether numbers may be kept as they are spelled.
     spelled: bool,
 }
@@ -61,17 +60,9 @@ impl Spelling {
 impl Incoming {
     /// What a patch made of another document; what is wrong with the text of the patch stays so.
     pub(crate) fn patched(&self, value: Value) -> Incoming {
-        let Spelling { duplicates, cut, spelled, .. } = &self.spelling;
-        let (duplicates, cut, spelled) = (duplicates.clone(), *cut, *spelled);
-        Incoming { value, spelling: Spelling { duplicates, cut, spelled, ..Spelling::default() } }
-    }
-
-    /// Refuses a document of which something was nested too deeply to be read.
-    ///
-    /// # Errors
-    /// 400.
-    pub(crate) fn check_whole(&self) -> Result<(), Status> {
-        if self.spelling.cut && parse::is_cut(&self.value) { Err(too_deep()) } else { Ok(()) }
+        let Spelling { duplicates, spelled, .. } = &self.spelling;
+        let (duplicates, spelled) = (duplicates.clone(), *spelled);
+        Incoming { value, spelling: Spelling { duplicates, spelled, ..Spelling::default() } }
     }
 }
 
@@ -193,10 +184,11 @@ fn json_parse_error(why: &str) -> String {
 pub(crate) fn read_answer(bytes: &[u8]) -> Result<Value, String> {
     let is_json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
     let value = if is_json {
-        let syntax = || parse::json_syntax_error(bytes);
-        parse::json(bytes)
-            .map_err(|error| json_parse_error(&syntax().unwrap_or_else(|| error.to_string())))?
-            .value
+        let why = |error| match error {
+            ParseError::Json(why) => json_parse_error(&why),
+            other => json_parse_error(&other.to_string()),
+        };
+        parse::json(bytes).map_err(why)?.value
     } else {
         let text = std::str::from_utf8(bytes).map_err(|_| "yaml: invalid leading UTF-8 octet".to_owned())?;
         parse::yaml(text).map_err(|error| error.to_string())?.value
@@ -218,19 +210,14 @@ pub(crate) fn decode(encoding: Encoding, bytes: &Bytes, numbers: Numbers) -> Res
                 Numbers::Read => parse::json(bytes),
                 Numbers::Spelled => parse::json_spelled(bytes),
             };
-            let (parsed, cut) = match read {
-                Ok(parsed) => (parsed, false),
-                Err(error) => match parse::json_cut(bytes).filter(|parsed| parse::is_cut(&parsed.value)) {
-                    Some(parsed) => (parsed, true),
-                    None => {
-                        let why = parse::json_syntax_error(bytes).unwrap_or_else(|| error.to_string());
-                        return Err(Status::bad_request(why));
-                    }
-                },
-            };
-            let text = bytes.clone();
-            let (duplicates, spelled) = (parsed.duplicates, parsed.spelled);
-            let spelling = Spelling { duplicates, text, cut, spelled, ..Spelling::default() };
+            let parsed = read.map_err(|error| {
+                Status::bad_request(match error {
+                    ParseError::Json(why) => why,
+                    other => other.to_string(),
+                })
+            })?;
+            let (text, duplicates, spelled) = (bytes.clone(), parsed.duplicates, parsed.spelled);
+            let spelling = Spelling { duplicates, text, spelled, ..Spelling::default() };
             Ok(Incoming { value: parsed.value, spelling })
         }
         Encoding::Yaml => {
@@ -245,13 +232,6 @@ pub(crate) fn decode(encoding: Encoding, bytes: &Bytes, numbers: Numbers) -> Res
             Ok(value.into())
         }
     }
-}
-
-/// 400 for what is nested deeper than is kept.
-fn too_deep() -> Status {
-    Status::bad_request(
-        "json: values nested deeper than 126 levels are not kept; hint: keep such a document as text",
-    )
 }
 
 /// Decodes the options of a deletion.
@@ -332,7 +312,7 @@ pub(crate) fn read_patched(
         None if object::kind(&value).is_empty() => {
             Some(format!("Object 'Kind' is missing in '{}'", value.to_json()))
         }
-        None => numbers.err().map(|literal| parse::ParseError::Number(literal).to_string()),
+        None => numbers.err().map(|literal| ParseError::Number(literal).to_string()),
     };
     if let Some(why) = why {
         return Err(Status::bad_request(format!(
@@ -378,12 +358,9 @@ fn read_kind(
         read_metadata(&gvk, &mut value)?;
         embedded?;
     }
-    if spelling.cut && parse::is_cut(&value) {
-        return Err(too_deep());
-    }
     if clears_managers {
         // Elsewhere an empty list is as good as none; here it is what clears the managers.
-        value.set(&MANAGED_FIELDS, Value::Array(Vec::new()));
+        value.set(&MANAGED_FIELDS, Value::Array(Vec::new().into()));
     }
     let text = if resource.is_built_in() { &spelling.text[..] } else { &[] };
     let repeated = match validation {

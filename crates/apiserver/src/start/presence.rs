@@ -99,7 +99,7 @@ fn make(state: &State, (group, plural): (&str, &str), mut value: Value, fields: 
     });
     match value.entry(&["metadata", "managedFields"]) {
         Value::Array(managers) => managers.push(manager),
-        other => *other = Value::Array(vec![manager]),
+        other => *other = Value::Array(vec![manager].into()),
     }
     seeds::write(state, (group, plural), value, now);
 }

@@ -168,7 +168,6 @@ async fn apply(
     if !update::may_create(target) && !exists() {
         return Err(target.not_found());
     }
-    incoming.check_whole()?;
     check_applied_kind(&resource.gvk(), &incoming.value)?;
     let Incoming { value: applied, spelling } = incoming;
     let force = options.force.unwrap_or_default();

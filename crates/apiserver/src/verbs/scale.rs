@@ -70,7 +70,6 @@ pub(crate) async fn patch(
     options: &WriteOptions,
 ) -> Result<Changed, Status> {
     if kind == PatchKind::Apply {
-        incoming.check_whole()?;
         patch::check_applied_kind(&gvk(), &incoming.value)?;
         let force = options.force.unwrap_or_default();
         let is_built_in = target.resource.is_built_in();

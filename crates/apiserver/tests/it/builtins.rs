@@ -28,7 +28,7 @@ fn place<'v>(holder: &'v mut Value, keys: &[&str]) -> &'v mut Value {
     let Some((key, rest)) = keys.split_first() else { return holder };
     if let Ok(index) = key.parse::<usize>() {
         if !matches!(holder, Value::Array(_)) {
-            *holder = Value::Array(Vec::new());
+            *holder = Value::Array(Vec::new().into());
         }
         let items = holder.as_array_mut().unwrap();
         if index == items.len() {
@@ -198,7 +198,7 @@ fn said(answer: &Answer, uid: &str) -> Value {
         if causes.len() > 1 || causes.iter().any(|cause| !told(cause)) {
             let fields = |cause: &Value| {
                 let part = |key| cause.str_at(&[key]).map_or(Value::Null, own);
-                Value::Array(vec![part("reason"), part("field"), part("message")])
+                Value::Array(vec![part("reason"), part("field"), part("message")].into())
             };
             said.set(&["causes"], causes.iter().map(fields).collect::<Vec<_>>());
         }
@@ -382,7 +382,7 @@ fn table_said(table: &Value) -> Value {
         .iter()
         .map(|column| {
             let part = |key| column.get(key).cloned().unwrap_or_default();
-            Value::Array(["name", "type", "format", "priority", "description"].map(part).to_vec())
+            Value::Array(["name", "type", "format", "priority", "description"].map(part).to_vec().into())
         })
         .collect();
     let mut cells = table.items_at(&["rows"]).first().map(|row| row.items_at(&["cells"]).to_vec());
@@ -394,7 +394,7 @@ fn table_said(table: &Value) -> Value {
             *text = if seconds { "AGE".into() } else { without_node_ports(&settled(text)) };
         }
     }
-    pilothouse_value::json!({"columns": columns, "cells": cells.map(Value::Array)})
+    pilothouse_value::json!({"columns": columns, "cells": cells.map(Value::from)})
 }
 
 /// Replays one file: every answer is that of a real server.

@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
 use pilothouse_apiserver::{LocalService, Server, User};
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Value, parse};
 use tower::ServiceExt as _;
 
@@ -222,7 +223,7 @@ impl Talk {
             }
         };
         let mut differences = Vec::new();
-        self.differ("asked", Some(expected), Some(&Value::Array(asked)), &mut differences);
+        self.differ("asked", Some(expected), Some(&Value::Array(asked.into())), &mut differences);
         Some(if differences.is_empty() { Ok(()) } else { Err(differences.join("\n")) })
     }
 
@@ -362,12 +363,12 @@ impl Talk {
                 keys.sort_unstable();
                 keys.dedup();
                 for key in keys {
-                    self.differ(&format!("{path}.{key}"), a.get(key), b.get(key), out);
+                    deeper(|| self.differ(&format!("{path}.{key}"), a.get(key), b.get(key), out));
                 }
             }
             (Some(Value::Array(a)), Some(Value::Array(b))) if a.len() == b.len() => {
                 for (index, (a, b)) in a.iter().zip(b).enumerate() {
-                    self.differ(&format!("{path}[{index}]"), Some(a), Some(b), out);
+                    deeper(|| self.differ(&format!("{path}[{index}]"), Some(a), Some(b), out));
                 }
             }
             (Some(Value::String(a)), Some(Value::String(b))) if self.pairs.same(a, b) => {}
@@ -403,7 +404,9 @@ impl Talk {
         let mut parts = text.split("${");
         let mut filled = parts.next().unwrap_or_default().to_owned();
         for part in parts {
-            let (name, rest) = part.split_once('}').unwrap();
+            // A brace that is repeated does not end what is said of it.
+            let end = part.char_indices().skip(1).find(|(_, c)| *c == '}').map(|(at, _)| at).unwrap();
+            let (name, rest) = (&part[..end], &part[end + 1..]);
             match name.split_once('*') {
                 Some((run, times)) => filled.push_str(&run.repeat(times.parse().unwrap())),
                 None => filled.push_str(self.saved.get(name).map_or("nothing saved", String::as_str)),

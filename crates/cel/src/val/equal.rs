@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use pilothouse_value::Value;
+use pilothouse_value::stack::deeper;
 
 use super::map::same_document;
 use super::{Key, ListVal, MapVal, Val, view};
@@ -37,8 +38,8 @@ impl<'a> Val<'a> {
                 _ => false,
             },
             (Val::Opaque(a), Val::Opaque(b)) => a.equals(&**b),
-            (Val::List(a), Val::List(b)) => return equal_lists(a, b),
-            (Val::Map(a), Val::Map(b)) => return equal_maps(a, b),
+            (Val::List(a), Val::List(b)) => return deeper(|| equal_lists(a, b)),
+            (Val::Map(a), Val::Map(b)) => return deeper(|| equal_maps(a, b)),
             // What comes from a document does not compare itself with another kind of value.
             (Val::List(list), _) if list.document().is_some_and(|(_, decl, _)| decl.is_some()) => {
                 return Err(EvalError::no_such_overload());
@@ -75,7 +76,7 @@ impl<'a> Val<'a> {
             Val::Double(value) => Value::Float(*value),
             Val::String(text) => Value::from(&**text),
             Val::Preserved(document) => (*document).clone(),
-            Val::List(list) => Value::Array(list.document()?.0.to_vec()),
+            Val::List(list) => Value::Array(list.document()?.0.to_vec().into()),
             Val::Map(map) => Value::Object(map.document()?.clone()),
             _ => return None,
         })

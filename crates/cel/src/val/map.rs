@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Value};
 
 use super::{Text, Val, view};
@@ -234,10 +235,11 @@ pub(super) fn same_document(a: &Value, b: &Value) -> bool {
         (Value::Null, Value::Array(items)) | (Value::Array(items), Value::Null) => items.is_empty(),
         (Value::Null, Value::Object(map)) | (Value::Object(map), Value::Null) => map.is_empty(),
         (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_document(a, b))
+            a.len() == b.len() && deeper(|| a.iter().zip(b).all(|(a, b)| same_document(a, b)))
         }
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same_document(a, b)))
+            a.len() == b.len()
+                && deeper(|| a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same_document(a, b))))
         }
         (a, b) => a == b,
     }

@@ -1,6 +1,7 @@
 //! For tests: a small world of documents in which plans are carried out, so that a test can let a reconcile function
 //! run until nothing is left to do.
 
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Value, object};
 
 use crate::harness::plan::{Intent, Plan};
@@ -116,7 +117,7 @@ fn merge(target: &mut Value, patch: &Value) {
         if value.is_null() {
             target.make_object().remove(key);
         } else {
-            merge(target.make_object().or_insert_with(key, Value::object), value);
+            deeper(|| merge(target.make_object().or_insert_with(key, Value::object), value));
         }
     }
 }

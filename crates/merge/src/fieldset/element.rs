@@ -1,6 +1,8 @@
 //! One step of a path through a document, in the order and the spellings of structured-merge-diff's `fieldpath`.
 
 use crate::number;
+use crate::print::{self, Style};
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Value, field, parse};
 use std::cmp::Ordering;
 use std::fmt;
@@ -156,9 +158,9 @@ fn are_plain_keys(text: &str, last: &str) -> bool {
 fn as_read(value: Value) -> Value {
     match value {
         Value::Int(number) => Value::Float(number as f64),
-        Value::Array(items) => Value::Array(items.into_iter().map(as_read).collect()),
+        Value::Array(items) => deeper(|| Value::Array(items.into_iter().map(as_read).collect())),
         Value::Object(fields) => {
-            Value::Object(fields.into_iter().map(|(name, value)| (name, as_read(value))).collect())
+            deeper(|| Value::Object(fields.into_iter().map(|(name, value)| (name, as_read(value))).collect()))
         }
         other => other,
     }
@@ -166,41 +168,32 @@ fn as_read(value: Value) -> Value {
 
 /// JSON as the elements' writer has it: characters that HTML gives a meaning are escaped in values.
 fn write_json(value: &Value, text: &mut String) {
-    match value {
-        Value::Float(number) => text.push_str(&number::json(*number)),
-        Value::String(string) => {
-            for c in Value::from(string.as_str()).to_json().chars() {
-                match c {
-                    '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                        text.push_str(&format!("\\u{:04x}", u32::from(c)));
-                    }
-                    c => text.push(c),
+    text.push_str(&print::to_text(value, &Json));
+}
+
+struct Json;
+
+impl Style for Json {
+    const LIST: [&str; 3] = ["[", ",", "]"];
+    const OBJECT: [&str; 4] = ["{", ":", ",", "}"];
+
+    fn scalar(&self, value: &Value, text: &mut String) {
+        match value {
+            Value::Float(number) => text.push_str(&number::json(*number)),
+            Value::String(string) => self.name(string, text),
+            other => text.push_str(&other.to_json()),
+        }
+    }
+
+    fn name(&self, name: &str, text: &mut String) {
+        for c in Value::from(name).to_json().chars() {
+            match c {
+                '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                    text.push_str(&format!("\\u{:04x}", u32::from(c)));
                 }
+                c => text.push(c),
             }
         }
-        Value::Array(items) => {
-            text.push('[');
-            for (place, item) in items.iter().enumerate() {
-                if place > 0 {
-                    text.push(',');
-                }
-                write_json(item, text);
-            }
-            text.push(']');
-        }
-        Value::Object(fields) => {
-            text.push('{');
-            for (place, (name, value)) in fields.iter().enumerate() {
-                if place > 0 {
-                    text.push(',');
-                }
-                write_json(&Value::from(name), text);
-                text.push(':');
-                write_json(value, text);
-            }
-            text.push('}');
-        }
-        other => text.push_str(&other.to_json()),
     }
 }
 
@@ -213,27 +206,27 @@ impl fmt::Display for PathElement {
                 f.write_str("[")?;
                 for (place, (name, value)) in keys.iter().enumerate() {
                     let comma = if place > 0 { "," } else { "" };
-                    write!(f, "{comma}{name}={}", print(value))?;
+                    write!(f, "{comma}{name}={}", print::to_text(value, &Printed))?;
                 }
                 f.write_str("]")
             }
-            Self::Value(value) => write!(f, "[={}]", print(value)),
+            Self::Value(value) => write!(f, "[={}]", print::to_text(value, &Printed)),
             Self::Index(index) => write!(f, "[{index}]"),
         }
     }
 }
 
-fn print(value: &Value) -> String {
-    match value {
-        Value::Null => "null".into(),
-        Value::Bool(value) => value.to_string(),
-        Value::Int(number) => number.to_string(),
-        Value::Float(number) => number::general(*number),
-        Value::Spelled(literal) => literal.to_string(),
-        Value::String(text) => field::quote(text),
-        Value::Array(items) => format!("[{}]", items.iter().map(print).collect::<Vec<_>>().join(",")),
-        Value::Object(fields) => {
-            fields.iter().map(|(name, value)| format!("{name}={}", print(value))).collect()
+struct Printed;
+
+impl Style for Printed {
+    const LIST: [&str; 3] = ["[", ",", "]"];
+    const OBJECT: [&str; 4] = ["", "=", "", ""];
+
+    fn scalar(&self, value: &Value, out: &mut String) {
+        match value {
+            Value::Float(number) => out.push_str(&number::general(*number)),
+            Value::String(text) => out.push_str(&field::quote(text)),
+            other => out.push_str(&other.to_json()),
         }
     }
 }
@@ -293,11 +286,11 @@ pub fn compare(a: &Value, b: &Value) -> Ordering {
         }
         (Value::String(a), Value::String(b)) => a.cmp(b),
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
-        (Value::Array(a), Value::Array(b)) => {
+        (Value::Array(a), Value::Array(b)) => deeper(|| {
             let mut orders = a.iter().zip(b).map(|(a, b)| compare(a, b));
             orders.find(|order| order.is_ne()).unwrap_or_else(|| a.len().cmp(&b.len()))
-        }
-        (Value::Object(a), Value::Object(b)) => compare_objects(a, b),
+        }),
+        (Value::Object(a), Value::Object(b)) => deeper(|| compare_objects(a, b)),
         _ => rank(a).cmp(&rank(b)),
     }
 }

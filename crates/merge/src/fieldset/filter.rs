@@ -2,6 +2,7 @@
 //! fields.
 
 use super::{FieldSet, PathElement};
+use pilothouse_value::stack::deeper;
 
 /// Takes fields out of sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +48,7 @@ fn include(set: FieldSet, patterns: &[&[Option<PathElement>]]) -> FieldSet {
             rests = rest(Some(element));
         }
         if !rests.is_empty() {
-            kept.insert(element.clone(), owned, include(below.clone(), &rests));
+            kept.insert(element.clone(), owned, deeper(|| include(below.clone(), &rests)));
         }
     }
     kept

@@ -2,6 +2,7 @@
 //! [`FieldSet::to_value`] gives.
 
 use super::FieldSet;
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Value};
 
 /// Whether some field is both in this `fieldsV1` and in the set.
@@ -10,7 +11,7 @@ pub(crate) fn reaches(fields: &Map, set: &FieldSet) -> bool {
     set.nodes().any(|(element, owned, below)| {
         element.write(&mut text);
         let Some(Value::Object(inner)) = fields.get(&text) else { return false };
-        (owned && is_owned(inner)) || reaches(inner, below)
+        (owned && is_owned(inner)) || deeper(|| reaches(inner, below))
     })
 }
 
@@ -20,7 +21,7 @@ pub(crate) fn covers(fields: &Map, set: &FieldSet) -> bool {
     set.nodes().all(|(element, owned, below)| {
         element.write(&mut text);
         let Some(Value::Object(inner)) = fields.get(&text) else { return false };
-        (!owned || is_owned(inner)) && covers(inner, below)
+        (!owned || is_owned(inner)) && deeper(|| covers(inner, below))
     })
 }
 
@@ -34,7 +35,7 @@ pub(crate) fn remove(fields: &mut Map, set: &FieldSet) {
         if !stays {
             inner.remove(".");
         }
-        remove(inner, below);
+        deeper(|| remove(inner, below));
         match inner.len() {
             0 if !stays => drop(fields.remove(&text)),
             // Nothing is left below it, which needs no dot.
@@ -54,7 +55,7 @@ pub(crate) fn add(fields: &mut Map, set: &FieldSet) {
             continue;
         };
         let is_owned = owned || is_owned(inner);
-        add(inner, below);
+        deeper(|| add(inner, below));
         if is_owned && !inner.is_empty() {
             inner.or_insert_with(".", Value::object);
         }

@@ -6,18 +6,18 @@ use super::{Kind, Manager, NEVER_OWNED, is_built_in};
 use crate::fieldset::written;
 use crate::typed::{self, Comparison};
 use crate::updater::{Filters as _, Owned, Typed};
-use pilothouse_value::{Timestamp, Value, object};
+use pilothouse_value::{List, Timestamp, Value, object};
 use std::borrow::Cow;
 
 /// The entries after the manager has made `new` of `old`. Gives the entries back if they have to be read for that: when one
 /// is in another version, or not as we would write it.
 pub(super) fn update(
-    mut entries: Vec<Value>,
+    mut entries: List,
     old: &Value,
     new: &Value,
     kind: &Kind<'_>,
     manager: &Manager<'_>,
-) -> Result<Vec<Value>, Vec<Value>> {
+) -> Result<List, List> {
     let Some(changes) = changes(&entries, old, new, kind, manager) else { return Err(entries) };
     let Comparison { removed, modified: mut touched, added } = changes;
     touched.extend(added);

@@ -59,10 +59,10 @@ pub(super) fn of_maps(original: &[Value], patch: &[Value]) -> Result<Option<bool
         _ => {}
     }
     if items.any(|item| type_name(item) != type_name(first)) {
-        let lists = [original, patch].map(|list| Value::Array(list.to_vec()));
+        let lists = [original, patch].map(|list| Value::Array(list.to_vec().into()));
         return Err(PatchError::Unsupported(format!(
             "list element types are not identical: {}",
-            go(&Value::Array(lists.into()))
+            go(&Value::from(lists.to_vec()))
         )));
     }
     Ok(Some(matches!(first, Value::Object(_))))
@@ -187,8 +187,8 @@ pub(super) fn check_order(patch: &[Value], order: &[Value], key: Option<&str>) -
     if items.peek().is_some() {
         return Err(PatchError::Unsupported(format!(
             "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
-            go(&Value::Array(patch.to_vec())),
-            go(&Value::Array(order.to_vec()))
+            go(&Value::Array(patch.to_vec().into())),
+            go(&Value::Array(order.to_vec().into()))
         )));
     }
     Ok(())

@@ -36,6 +36,16 @@ impl Comparison {
     }
 }
 
+/// How many levels down it pays to look first whether two values are the same. Further down whatever is below would be looked at
+/// once more for each level.
+const SHALLOW: usize = 64;
+
+/// Whether there is something to compare in two values. Far down it is taken to be so.
+fn may_differ(old: Option<&Value>, new: Option<&Value>, found: &Found) -> bool {
+    let nested = |value: Option<&Value>| matches!(value, Some(Value::Object(_) | Value::Array(_)));
+    (found.level > SHALLOW && found.level % SHALLOW != 0 && nested(old) && nested(new)) || old != new
+}
+
 /// What happened to a value itself, as opposed to what is in it.
 #[derive(Clone, Copy, Default)]
 struct Change {
@@ -58,7 +68,7 @@ pub fn compare<'s, T: Type<'s>>(ty: T, before: &Value, after: &Value) -> Result<
     found.into_result(comparison)
 }
 
-/// Compares two values that differ: what changed below them goes to `out`.
+/// Compares two values that may differ: what changed below them goes to `out`.
 fn walk<'s, T: Type<'s>>(
     ty: Option<T>,
     before: Option<&Value>,
@@ -163,7 +173,7 @@ fn fields<'s, T: Type<'s>>(
     found: &mut Found,
 ) {
     let mut compare = |key: &str, old: Option<&Value>, new: Option<&Value>| {
-        if old != new {
+        if may_differ(old, new, found) {
             one(|| PathElement::field(key), member(ty, map, key), old, new, out, found);
         }
     };
@@ -225,7 +235,7 @@ fn list_items<'s, T: Type<'s>>(
     }
     for (element, [olds, news]) in &sides {
         let mut go = |old: Option<&Value>, new: Option<&Value>, out: &mut Comparison| {
-            if old != new {
+            if may_differ(old, new, found) {
                 one(|| element.clone(), list.items, old, new, out, found);
             }
         };

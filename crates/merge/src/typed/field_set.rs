@@ -2,6 +2,7 @@
 
 use super::{Found, List, MapType, Problems, Relationship, Shape, Type, member, shape_of};
 use crate::fieldset::{FieldSet, PathElement};
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -30,7 +31,7 @@ fn walk<'s, T: Type<'s>>(ty: Option<T>, value: &Value, found: &mut Found) -> (bo
 fn of_map<'s, T: Type<'s>>(ty: Option<T>, map: &MapType<T>, fields: &Map, found: &mut Found) -> FieldSet {
     let mut set = FieldSet::new();
     for (key, value) in fields.iter() {
-        let (is_field, below) = walk(member(ty, map, key), value, found);
+        let (is_field, below) = deeper(|| walk(member(ty, map, key), value, found));
         let is_empty = value.is_null() || value.as_object().is_some_and(Map::is_empty);
         let is_declared = ty.and_then(|ty| ty.field(key)).is_some();
         set.insert(PathElement::field(key), is_field || is_empty || !is_declared, below);
@@ -48,7 +49,7 @@ fn of_list<'s, T: Type<'s>>(list: &List<'s, T>, items: &[Value], found: &mut Fou
     let mut set = FieldSet::new();
     for (element, (item, again)) in index {
         // Items that cannot be told apart are owned together and not looked into.
-        let below = if again { FieldSet::new() } else { walk(list.items, item, found).1 };
+        let below = if again { FieldSet::new() } else { deeper(|| walk(list.items, item, found)).1 };
         set.insert(element, true, below);
     }
     set

@@ -1,44 +1,44 @@
 //! Values as Go prints them inside messages.
 
 use crate::number;
+use crate::print::{self, Style};
 use pilothouse_value::{Value, field};
 
 /// `%v` of a wrapped value.
 pub(super) fn plain(value: &Value) -> String {
-    format!("&{{{}}}", inner(value))
-}
-
-fn inner(value: &Value) -> String {
-    match value {
-        Value::Float(number) => number::general(*number),
-        Value::Array(items) => format!("[{}]", items.iter().map(inner).collect::<Vec<_>>().join(" ")),
-        Value::Object(map) => {
-            let fields: Vec<_> = map.iter().map(|(name, value)| format!("{name}:{}", inner(value))).collect();
-            format!("map[{}]", fields.join(" "))
-        }
-        other => crate::strategic::go(other),
-    }
+    format!("&{{{}}}", print::to_text(value, &Plain))
 }
 
 /// `%#v` of a wrapped value.
 pub(super) fn sharp(value: &Value) -> String {
-    format!("&value.valueUnstructured{{Value:{}}}", syntax(value))
+    format!("&value.valueUnstructured{{Value:{}}}", print::to_text(value, &Syntax))
 }
 
-fn syntax(value: &Value) -> String {
-    match value {
-        Value::Null => "interface {}(nil)".into(),
-        Value::Float(number) => number::general(*number),
-        Value::String(text) => field::quote(text),
-        Value::Array(items) => {
-            format!("[]interface {{}}{{{}}}", items.iter().map(syntax).collect::<Vec<_>>().join(", "))
+struct Plain;
+
+impl Style for Plain {
+    fn scalar(&self, value: &Value, out: &mut String) {
+        out.push_str(&crate::strategic::go(value));
+    }
+}
+
+struct Syntax;
+
+impl Style for Syntax {
+    const LIST: [&str; 3] = ["[]interface {}{", ", ", "}"];
+    const OBJECT: [&str; 4] = ["map[string]interface {}{", ":", ", ", "}"];
+
+    fn scalar(&self, value: &Value, out: &mut String) {
+        match value {
+            Value::Null => out.push_str("interface {}(nil)"),
+            Value::Float(number) => out.push_str(&number::general(*number)),
+            Value::String(text) => out.push_str(&field::quote(text)),
+            other => out.push_str(&other.to_json()),
         }
-        Value::Object(map) => {
-            let fields: Vec<_> =
-                map.iter().map(|(name, value)| format!("{}:{}", field::quote(name), syntax(value))).collect();
-            format!("map[string]interface {{}}{{{}}}", fields.join(", "))
-        }
-        other => other.to_json(),
+    }
+
+    fn name(&self, name: &str, out: &mut String) {
+        out.push_str(&field::quote(name));
     }
 }
 

@@ -3,6 +3,7 @@
 use super::compare::check_scalars;
 use super::{Found, List, MapType, Problems, Relationship, Shape, Type, items, member, resolve, shape};
 use crate::fieldset::PathElement;
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,7 +62,8 @@ fn handle<'s, T: Type<'s>>(
             if list.relationship == Relationship::Atomic || (left.is_empty() && right.is_empty()) {
                 return Some(applied.clone());
             }
-            Some(Value::Array(list_items(&list, left, right, found))).filter(|merged| !is_empty(merged))
+            Some(Value::Array(list_items(&list, left, right, found).into()))
+                .filter(|merged| !is_empty(merged))
         }
     }
 }
@@ -148,17 +150,17 @@ fn list_items<'s, T: Type<'s>>(
     applied: &[Value],
     found: &mut Found,
 ) -> Vec<Value> {
-    let before = found.0.len();
+    let before = found.problems.len();
     let right = Index::of(list, applied, false, found);
     let left = Index::of(list, live, true, found);
     let mut merged = Vec::with_capacity(live.len().max(applied.len()));
-    if found.0.len() > before {
+    if found.problems.len() > before {
         return merged;
     }
     let mut shared = right.elements.iter().filter(|element| left.has(element)).peekable();
     let mut done: BTreeSet<&PathElement> = BTreeSet::new();
     // What is wrong inside an item does not count here.
-    let item = |live, applied| walk(list.items, live, applied, &mut Found::default());
+    let item = |live, applied| deeper(|| walk(list.items, live, applied, &mut Found::default()));
     let (mut l, mut r) = (0, 0);
     loop {
         let (ours, theirs) = (left.elements.get(l), right.elements.get(r));

@@ -4,6 +4,7 @@
 
 use super::{Found, List, MapType, Problems, Relationship, Shape, Type, resolve, shape};
 use crate::fieldset::{FieldSet, PathElement};
+use pilothouse_value::stack::deeper;
 
 /// The set as the type has it now; `None` if it is so already.
 ///
@@ -11,50 +12,50 @@ use crate::fieldset::{FieldSet, PathElement};
 /// A type that cannot be found.
 pub fn reconcile<'s, T: Type<'s>>(ty: T, set: &FieldSet) -> Result<Option<FieldSet>, Problems> {
     let mut found = Found::default();
-    let mut wholes = FieldSet::new();
-    let mut walker = Walker { path: Vec::new(), wholes: &mut wholes, found: &mut found };
-    walker.walk(Some(ty), set);
+    let mut walker = Walker { found: &mut found };
+    let wholes = walker.walk(Some(ty), set).below;
     let changed = !wholes.is_empty();
     let set = changed.then(|| set.recursive_difference(&wholes).union(&wholes));
     found.into_result(set)
 }
 
-struct Walker<'w> {
-    path: Vec<&'w PathElement>,
-    /// What is to be owned as a whole.
-    wholes: &'w mut FieldSet,
-    found: &'w mut Found,
+struct Walker<'f> {
+    found: &'f mut Found,
 }
 
-impl<'w> Walker<'w> {
-    fn walk<'s, T: Type<'s>>(&mut self, ty: Option<T>, set: &'w FieldSet) {
-        let Some(atom) = resolve(ty, self.found) else { return };
+/// What is to be owned as a whole.
+#[derive(Default)]
+struct Wholes {
+    /// Whether this place is.
+    here: bool,
+    /// What is below it.
+    below: FieldSet,
+}
+
+impl Walker<'_> {
+    fn walk<'s, T: Type<'s>>(&mut self, ty: Option<T>, set: &FieldSet) -> Wholes {
+        let Some(atom) = resolve(ty, self.found) else { return Wholes::default() };
         match shape(ty, atom, self.found) {
             Some(Shape::List(list)) => self.list(&list, set),
             Some(Shape::Map(map)) => self.map(ty, &map, set),
-            Some(Shape::Scalar(_)) | None => {}
+            Some(Shape::Scalar(_)) | None => Wholes::default(),
         }
     }
 
-    fn list<'s, T: Type<'s>>(&mut self, list: &List<'s, T>, set: &'w FieldSet) {
-        if list.relationship == Relationship::Atomic {
-            self.own_whole();
-            return;
-        }
-        for (element, owned, below) in set.nodes() {
-            self.descend(list.items, element, owned, below);
-        }
-    }
-
-    fn map<'s, T: Type<'s>>(&mut self, ty: Option<T>, map: &MapType<T>, set: &'w FieldSet) {
-        if map.deduced {
-            return;
-        }
-        if map.atomic {
-            if !set.is_empty() {
-                self.own_whole();
+    fn list<'s, T: Type<'s>>(&mut self, list: &List<'s, T>, set: &FieldSet) -> Wholes {
+        let mut wholes = Wholes { here: list.relationship == Relationship::Atomic, ..Wholes::default() };
+        if !wholes.here {
+            for (element, owned, below) in set.nodes() {
+                self.descend(list.items, element, owned, below, &mut wholes.below);
             }
-            return;
+        }
+        wholes
+    }
+
+    fn map<'s, T: Type<'s>>(&mut self, ty: Option<T>, map: &MapType<T>, set: &FieldSet) -> Wholes {
+        let mut wholes = Wholes { here: map.atomic && !map.deduced && !set.is_empty(), ..Wholes::default() };
+        if map.deduced || map.atomic {
+            return wholes;
         }
         for (element, owned, below) in set.nodes() {
             let declared = match element {
@@ -63,29 +64,24 @@ impl<'w> Walker<'w> {
             };
             // Fields that the type does not have any more are left alone.
             if let Some(member) = declared.or(map.element) {
-                self.descend(Some(member), element, owned, below);
+                self.descend(Some(member), element, owned, below, &mut wholes.below);
             }
         }
+        wholes
     }
 
     fn descend<'s, T: Type<'s>>(
         &mut self,
         ty: Option<T>,
-        element: &'w PathElement,
+        element: &PathElement,
         owned: bool,
-        below: &'w FieldSet,
+        below: &FieldSet,
+        into: &mut FieldSet,
     ) {
-        if owned && below.is_empty() {
-            // It is owned as a whole already.
-            return;
+        // What has nothing below it is owned as a whole already.
+        if !owned || !below.is_empty() {
+            let wholes = deeper(|| self.walk(ty, below));
+            into.insert(element.clone(), wholes.here, wholes.below);
         }
-        self.path.push(element);
-        self.walk(ty, below);
-        self.path.pop();
-    }
-
-    fn own_whole(&mut self) {
-        let path: Vec<PathElement> = self.path.iter().map(|element| (*element).clone()).collect();
-        self.wholes.insert_path(&path);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Found, List, MapType, Relationship, Shape, Type, field_set, member, shape_of};
 use crate::fieldset::{FieldSet, PathElement};
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Value};
 
 /// The document without the given fields. A container that loses all it had becomes null, unless it is itself given.
@@ -40,14 +41,14 @@ fn walk<'s, T: Type<'s>>(ty: Option<T>, value: &Value, fields: &FieldSet, extrac
             if object.is_empty() || map.atomic {
                 whole()
             } else {
-                from_map(ty, &map, object, fields, extract)
+                deeper(|| from_map(ty, &map, object, fields, extract))
             }
         }
         (Some(Shape::List(list)), Value::Array(items)) => {
             if items.is_empty() || list.relationship == Relationship::Atomic {
                 whole()
             } else {
-                from_list(&list, items, fields, extract)
+                deeper(|| from_list(&list, items, fields, extract))
             }
         }
         _ => Value::Null,
@@ -102,5 +103,5 @@ fn from_list<'s, T: Type<'s>>(
             None => item.clone(),
         });
     }
-    if kept.is_empty() { Value::Null } else { Value::Array(kept) }
+    if kept.is_empty() { Value::Null } else { Value::Array(kept.into()) }
 }

@@ -2,6 +2,7 @@
 
 use super::{Relationship, Shape, Type};
 use crate::fieldset::PathElement;
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Value};
 
 /// Whether reading this `fieldsV1`, bringing it into the form that the type has now, and writing it would give the same.
@@ -48,6 +49,6 @@ fn walk<'s, T: Type<'s>>(ty: Option<T>, fields: &Map) -> bool {
             Members::All(items) => Some(*items),
             Members::Of(ty, others) => key.strip_prefix("f:").and_then(|name| ty.field(name)).or(*others),
         };
-        below.is_empty() || walk(member, below)
+        below.is_empty() || deeper(|| walk(member, below))
     })
 }

@@ -53,8 +53,8 @@ fn any_spec() -> impl Strategy<Value = Value> {
             let containers: Vec<Value> =
                 containers.into_iter().map(|(name, image)| json!({"name": name, "image": image})).collect();
             let mut spec = json!({"replicas": replicas, "data": data, "tags": tags, "selector": data});
-            spec.set(&["ports"], Value::Array(ports));
-            spec.set(&["containers"], Value::Array(containers));
+            spec.set(&["ports"], Value::Array(ports.into()));
+            spec.set(&["containers"], Value::Array(containers.into()));
             spec.set(&["free"], json!({"it": free}));
             spec
         },
@@ -178,8 +178,8 @@ fn a_patch_that_nests_its_own_copies_is_refused_before_it_is_a_danger() {
         operations.push(json!({"op": "copy", "from": "/a", "path": format!("{path}/a")}));
         path = format!("{path}{path}");
     }
-    let refused = json_patch::apply(&json!({"a": {}}), &Value::Array(operations)).unwrap_err();
-    assert_eq!(refused.to_string(), "the patched document is nested deeper than 127 levels");
+    let refused = json_patch::apply(&json!({"a": {}}), &Value::Array(operations.into())).unwrap_err();
+    assert_eq!(refused.to_string(), "the patched document is nested deeper than 10000 levels");
     // One level with every operation.
     let wrap = |_| {
         [
@@ -189,6 +189,5 @@ fn a_patch_that_nests_its_own_copies_is_refused_before_it_is_a_danger() {
         ]
     };
     let operations: Vec<Value> = (0..3_000).flat_map(wrap).collect();
-    let refused = json_patch::apply(&json!({"a": {}}), &Value::Array(operations)).unwrap_err();
-    assert_eq!(refused.to_string(), "the patched document is nested deeper than 127 levels");
+    assert!(json_patch::apply(&json!({"a": {}}), &Value::Array(operations.into())).is_ok());
 }

@@ -41,7 +41,7 @@ pub(crate) fn any_document() -> impl Strategy<Value = Value> {
     ];
     leaf.prop_recursive(4, 24, 4, |inner| {
         prop_oneof![
-            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
             prop::collection::vec(("[a-c]{1,2}", inner), 0..4)
                 .prop_map(|fields| Value::Object(fields.into_iter().collect())),
         ]

@@ -52,7 +52,7 @@ fn carried(autoscaler: &Value, key: &str) -> Option<Value> {
 
 fn list_of_objects(value: Option<Value>) -> Option<Vec<Value>> {
     match value? {
-        Value::Array(items) if items.iter().all(|item| item.as_object().is_some()) => Some(items),
+        Value::Array(items) if items.iter().all(|item| item.as_object().is_some()) => Some(items.into_vec()),
         Value::Null => Some(Vec::new()),
         _ => None,
     }
@@ -297,7 +297,7 @@ fn lower(value: &Value, depth: usize) -> Option<Value> {
             Value::Object(lowered)
         }
         Value::Array(items) => {
-            Value::Array(items.iter().map(|item| lower(item, depth + 1)).collect::<Option<Vec<_>>>()?)
+            Value::Array(items.iter().map(|item| lower(item, depth + 1)).collect::<Option<_>>()?)
         }
         other => other.clone(),
     })
@@ -342,7 +342,7 @@ fn to_first(second: &Value) -> Value {
     }
     let conditions = second.items_at(&["status", "conditions"]);
     if !conditions.is_empty() {
-        let shown = Value::Array(conditions.to_vec());
+        let shown = Value::Array(conditions.to_vec().into());
         carry("conditions", go::show_form("[]@v1.HorizontalPodAutoscalerCondition", &shown));
     }
     let used = statuses.iter().rfind(|status| {

@@ -7,6 +7,7 @@ use std::fmt;
 use ::base64::Engine as _;
 use ::base64::engine::general_purpose::STANDARD;
 use pilothouse_value::base64::{self, Alphabet};
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Gvk, Map, ParseQuantityError, Quantity, Timestamp, Value};
 
 use super::go_names;
@@ -250,7 +251,7 @@ fn read(form: &Form, value: &mut Value) -> Result<(), Failure> {
         (Form::IntOrString, Value::String(_)) => Ok(()),
         (Form::IntOrString, Value::Int(n)) if i32::try_from(*n).is_ok() => Ok(()),
         (Form::Raw | Form::Fields, _) => Ok(()),
-        (Form::Ref(id), Value::Object(map)) => read_struct(id.def(), map),
+        (Form::Ref(id), Value::Object(map)) => deeper(|| read_struct(id.def(), map)),
         (Form::List(item) | Form::WrappedList(item), Value::Array(items)) => {
             each(items.iter_mut(), |value| read_or_zero(item, value))
         }
@@ -355,7 +356,7 @@ fn read_or_zero(form: &Form, value: &mut Value) -> Result<(), Failure> {
 
 fn read_props(value: &mut Value) -> Result<(), Failure> {
     match (types::find(types::PROPS), &mut *value) {
-        (Some(id), Value::Object(map)) => read_struct(id.def(), map),
+        (Some(id), Value::Object(map)) => deeper(|| read_struct(id.def(), map)),
         (_, found) => Err(Failure::type_(found, go_struct(types::PROPS))),
     }
 }

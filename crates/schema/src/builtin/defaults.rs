@@ -7,6 +7,7 @@ mod other;
 mod pod;
 mod workloads;
 
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Gvk, Map, Value};
 
 use super::autoscalers;
@@ -52,7 +53,7 @@ fn walk(def: &'static TypeDef, map: &mut Map) {
 
 fn descend(form: &Form, value: &mut Value) {
     match (form, value) {
-        (Form::Ref(id), Value::Object(map)) => walk(id.def(), map),
+        (Form::Ref(id), Value::Object(map)) => deeper(|| walk(id.def(), map)),
         (Form::List(item), Value::Array(items)) if is_deep(item) => {
             items.iter_mut().for_each(|value| descend(item, value));
         }

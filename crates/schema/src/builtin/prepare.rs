@@ -168,7 +168,7 @@ fn select_labels(term: &mut Value, labels: &Map) {
             let expression = json!({"key": key, "operator": operator, "values": [value.clone()]});
             match term.entry(&["labelSelector", "matchExpressions"]) {
                 Value::Array(list) => list.push(expression),
-                other => *other = Value::Array(vec![expression]),
+                other => *other = Value::Array(vec![expression].into()),
             }
         }
     }

@@ -1,6 +1,7 @@
 //! What the way through the storage does to an object of a built-in kind: objects are stored as protobuf, which cannot
 //! tell a list that is empty from one that is not there. Until then the two differ: who gives an empty list owns it.
 
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Gvk, Map, Value};
 
 use super::types::{self, Form, TypeDef};
@@ -21,8 +22,8 @@ pub fn forget_empty_lists(gvk: &Gvk, object: &mut Value) {
 
 fn has_empty_list(value: &Value) -> bool {
     match value {
-        Value::Array(items) => items.is_empty() || items.iter().any(has_empty_list),
-        Value::Object(map) => map.values().any(has_empty_list),
+        Value::Array(items) => items.is_empty() || deeper(|| items.iter().any(has_empty_list)),
+        Value::Object(map) => deeper(|| map.values().any(has_empty_list)),
         _ => false,
     }
 }

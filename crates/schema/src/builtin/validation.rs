@@ -37,6 +37,7 @@ pub use services::validate_cluster_ips;
 pub use webhooks::{CompileCondition, validate_webhooks};
 
 use pilothouse_value::field::{Error, Path};
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Gvk, Map, Value, names};
 
 use super::{autoscalers, go};
@@ -188,7 +189,7 @@ impl Errors {
     /// The value, or the empty one that was given in its place.
     fn or_as_given(&self, path: &Path, value: Value) -> Value {
         match self.as_given(path).filter(|_| value.is_null()) {
-            Some(Value::Array(items)) if items.is_empty() => Value::Array(Vec::new()),
+            Some(Value::Array(items)) if items.is_empty() => Value::Array(Vec::new().into()),
             _ => value,
         }
     }
@@ -315,14 +316,14 @@ fn put_back_empty(read: &mut Value, given: &Value) {
                     _ => false,
                 };
                 match read.get_mut(key) {
-                    Some(value) if !value.is_null() => put_back_empty(value, given),
+                    Some(value) if !value.is_null() => deeper(|| put_back_empty(value, given)),
                     _ if empty => drop(read.insert(key, given.clone())),
                     _ => {}
                 }
             }
         }
         (Value::Array(read), Value::Array(given)) => {
-            read.iter_mut().zip(given).for_each(|(read, given)| put_back_empty(read, given));
+            read.iter_mut().zip(given).for_each(|(read, given)| deeper(|| put_back_empty(read, given)));
         }
         _ => {}
     }

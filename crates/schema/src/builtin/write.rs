@@ -1,5 +1,6 @@
 //! Objects of built-in kinds as JSON, their members in the order of Go's structs, as a real server writes them.
 
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Value, go_json, object};
 
 use super::types;
@@ -73,7 +74,7 @@ fn in_struct(def: &'static TypeDef, map: &Map, untyped: bool, out: &mut Vec<u8>)
 
 fn of_form(form: &'static Form, value: &Value, out: &mut Vec<u8>) {
     match (form, value) {
-        (Form::Ref(id), Value::Object(map)) => in_struct(id.def(), map, false, out),
+        (Form::Ref(id), Value::Object(map)) => deeper(|| in_struct(id.def(), map, false, out)),
         (Form::List(item) | Form::WrappedList(item), Value::Array(items)) => {
             go_json::list(items, out, |value, out| of_form(item, value, out));
         }
@@ -102,7 +103,7 @@ fn of_form(form: &'static Form, value: &Value, out: &mut Vec<u8>) {
 
 fn props(map: &Map, out: &mut Vec<u8>) {
     if let Some(id) = types::find(PROPS) {
-        in_struct(id.def(), map, false, out);
+        deeper(|| in_struct(id.def(), map, false, out));
     }
 }
 

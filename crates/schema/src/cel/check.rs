@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use pilothouse_cel::DeclType;
 use pilothouse_value::field::{self, Path};
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Value, json};
 
 use super::compile::{Compiled, Message, Ready, Stored, compile, max_cardinality};
@@ -254,7 +255,7 @@ impl<'a> Scope<'a> {
 
     /// What CEL sees of the node; `None` if that is nothing.
     fn declared(&self) -> Option<&DeclType> {
-        self.declared.get_or_init(|| self.declare()).as_ref()
+        self.declared.get_or_init(|| deeper(|| self.declare())).as_ref()
     }
 
     fn declare(&self) -> Option<DeclType> {

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use pilothouse_cel::{DeclType, ListKind};
 use pilothouse_value::Value;
+use pilothouse_value::stack::deeper;
 
 use crate::node::{Additional, ListType, Schema, Type};
 
@@ -14,7 +15,7 @@ const NAME_LENGTH: i64 = 253;
 /// The declared type of a schema. `is_resource` for the root of a custom resource and of an embedded one: type and
 /// metadata are there whether they are declared or not. Of what has no type, expressions see nothing.
 pub fn declare(schema: &Schema, is_resource: bool) -> DeclType {
-    kind_of(schema, is_resource).nullable(schema.nullable())
+    deeper(|| kind_of(schema, is_resource)).nullable(schema.nullable())
 }
 
 fn kind_of(schema: &Schema, is_resource: bool) -> DeclType {

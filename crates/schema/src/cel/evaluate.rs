@@ -3,6 +3,7 @@
 
 use pilothouse_cel::{Activation, EvalError, PER_CALL_LIMIT, RUNTIME_COST_BUDGET, Val};
 use pilothouse_value::field::{self, ErrorKind, Path};
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Value};
 
 use super::Findings;
@@ -84,9 +85,9 @@ impl<'a> At<'a> {
     fn to_path(self) -> Path {
         match self.step {
             None => self.path.clone(),
-            Some((above, Step::Field(name))) => above.to_path().child(name),
-            Some((above, Step::Key(key))) => above.to_path().key(key),
-            Some((above, Step::Index(index))) => above.to_path().index(index),
+            Some((above, Step::Field(name))) => deeper(|| above.to_path()).child(name),
+            Some((above, Step::Key(key))) => deeper(|| above.to_path()).key(key),
+            Some((above, Step::Index(index))) => deeper(|| above.to_path()).index(index),
         }
     }
 }
@@ -168,7 +169,7 @@ impl Run<'_> {
                 return;
             }
             let ratchet = Ratchet { current: None, parent: ratchet.parent };
-            self.node(restrictions, schema, at, new, old, ratchet);
+            deeper(|| self.node(restrictions, schema, at, new, old, ratchet));
         }
         if self.budget < 0 {
             return;
@@ -197,7 +198,7 @@ impl Run<'_> {
             let pair = old.filter(|_| ratchet.current.is_some()).map(|old| Pair::new(item, old));
             let at = at.then(Step::Index(index));
             let old = old.map(|old| old.value);
-            self.node(child, item_schema, at, item, old, ratchet.below(pair.as_ref()));
+            deeper(|| self.node(child, item_schema, at, item, old, ratchet.below(pair.as_ref())));
             if self.budget < 0 {
                 return;
             }
@@ -231,7 +232,9 @@ impl Run<'_> {
             } else {
                 ratchet.below(pair.as_ref())
             };
-            self.node(child, schema, at.then(step), value, old.and_then(|old| old.get(key)), below);
+            deeper(|| {
+                self.node(child, schema, at.then(step), value, old.and_then(|old| old.get(key)), below)
+            });
             if self.budget < 0 {
                 return;
             }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use pilothouse_cel::{DeclType, escape};
 use pilothouse_value::Value;
+use pilothouse_value::stack::deeper;
 
 use super::compile::{All, Compiled, compile};
 use super::declare::declare;
@@ -71,13 +72,17 @@ pub(super) struct Node {
 
 fn has_rules(schema: &Schema) -> bool {
     !schema.constraints().rules.is_empty()
-        || schema.items().is_some_and(has_rules)
-        || schema.additional().and_then(Additional::schema).is_some_and(has_rules)
-        || schema.properties().iter().any(|(_, child)| has_rules(child.get()))
+        || schema.items().is_some_and(|items| deeper(|| has_rules(items)))
+        || schema.additional().and_then(Additional::schema).is_some_and(|child| deeper(|| has_rules(child)))
+        || schema.properties().iter().any(|(_, child)| deeper(|| has_rules(child.get())))
 }
 
 /// `restrictions` is the schema that has the rules: the node's own or one of its `allOf`.
 fn node(restrictions: &Schema, schema: &Schema, declared: &DeclType) -> Option<Node> {
+    deeper(|| node_here(restrictions, schema, declared))
+}
+
+fn node_here(restrictions: &Schema, schema: &Schema, declared: &DeclType) -> Option<Node> {
     if !declared.is_exposed() {
         return None;
     }

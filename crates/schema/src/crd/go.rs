@@ -1,5 +1,6 @@
 //! Versions and schemas as upstream's errors show them: Go's internal types in JSON, with every field that is not set.
 
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Value, field};
 
 use super::spec::Shared;
@@ -87,6 +88,10 @@ fn subresources(value: Props<'_>) -> String {
 }
 
 fn props(schema: &Value) -> String {
+    deeper(|| props_here(schema))
+}
+
+fn props_here(schema: &Value) -> String {
     let own = Props(schema);
     let one = |key: &str| or_null(own.value(key).filter(|value| !value.is_null()).map(props));
     let many =

@@ -3,6 +3,7 @@
 
 use pilothouse_value::Value;
 use pilothouse_value::field::{self, Path};
+use pilothouse_value::stack::deeper;
 
 /// What is wrong with the replicas of an object; `scale` is `spec.versions[].subresources.scale`. On a write of the
 /// status only the status is looked at.
@@ -79,12 +80,14 @@ fn go_value(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),
         Value::String(text) => text.clone(),
-        Value::Array(items) => format!("[{}]", items.iter().map(go_value).collect::<Vec<_>>().join(" ")),
-        Value::Object(fields) => {
+        Value::Array(items) => {
+            deeper(|| format!("[{}]", items.iter().map(go_value).collect::<Vec<_>>().join(" ")))
+        }
+        Value::Object(fields) => deeper(|| {
             let fields: Vec<_> =
                 fields.iter().map(|(key, value)| format!("{key}:{}", go_value(value))).collect();
             format!("map[{}]", fields.join(" "))
-        }
+        }),
         other => other.to_json(),
     }
 }

@@ -1,6 +1,7 @@
 //! The schemas of custom resources as OpenAPI documents publish them: what a definition declares, with what every object
 //! has. Source: apiextensions `pkg/controller/openapi/{builder,v2}`.
 
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Gvk, Map, Value, json};
 
 use super::components::custom_name;
@@ -132,11 +133,11 @@ fn publish(node: &mut Value, dialect: Dialect) {
     }
     for key in ["items", "additionalProperties"] {
         if let Some(child) = fields.get_mut(key) {
-            publish(child, dialect);
+            deeper(|| publish(child, dialect));
         }
     }
     if let Some(properties) = fields.get_mut("properties").and_then(Value::as_object_mut) {
-        properties.iter_mut().for_each(|(_, child)| publish(child, dialect));
+        properties.iter_mut().for_each(|(_, child)| deeper(|| publish(child, dialect)));
     }
     if flag(fields, "x-kubernetes-embedded-resource") && !(dialect == Dialect::V2 && preserves) {
         embed(node, dialect);

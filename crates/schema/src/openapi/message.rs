@@ -2,6 +2,7 @@
 //! with their tags in the protobuf form of gnostic (`openapiv2/OpenAPIv2.proto`, `openapiv3/OpenAPIv3.proto`). Written in
 //! that order, a document is the same to the byte as a real server's, and so is its hash.
 
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Value};
 
 /// A kind of object.
@@ -390,7 +391,13 @@ static V3_SCHEMA: Message = Message {
 
 /// Appends the JSON of an object with its members in upstream's order.
 pub(super) fn write_json(value: &Value, message: &Message, out: &mut Vec<u8>) {
-    let Some(object) = value.as_object() else { return value.write_json(out) };
+    match value.as_object() {
+        Some(object) => deeper(|| write_object(object, message, out)),
+        None => value.write_json(out),
+    }
+}
+
+fn write_object(object: &Map, message: &Message, out: &mut Vec<u8>) {
     let mut fields = Fields::open(out);
     let known = message.members.iter().filter_map(|member| Some((member, object.get(member.name)?)));
     for (member, value) in known {
@@ -431,7 +438,7 @@ fn write_member(value: &Value, form: &Form, out: &mut Vec<u8>) {
 
 fn write_ordered(value: &Value, order: &[&str], out: &mut Vec<u8>) {
     match value {
-        Value::Array(items) => write_list(items, out, |item, out| write_ordered(item, order, out)),
+        Value::Array(items) => deeper(|| write_list(items, out, |item, out| write_ordered(item, order, out))),
         Value::Object(object) => {
             let mut fields = Fields::open(out);
             for (key, value) in in_order(object, order) {

@@ -1,6 +1,7 @@
 //! Documents as gnostic's protobuf messages, from the JSON that they are told as. Members are written in the order of their
 //! tags, as Go's library does.
 
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Value};
 
 use super::message::{self, Form, Member, Message, Target};
@@ -12,6 +13,10 @@ pub(super) fn encode(value: &Value, message: &'static Message) -> Vec<u8> {
 }
 
 fn object_of(object: &Map, message: &'static Message) -> Vec<u8> {
+    deeper(|| object_here(object, message))
+}
+
+fn object_here(object: &Map, message: &'static Message) -> Vec<u8> {
     let mut out = Vec::new();
     let mut members: Vec<&Member> = message.members.iter().filter(|member| member.tag > 0).collect();
     members.sort_by_key(|member| member.tag);

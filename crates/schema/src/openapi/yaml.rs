@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use pilothouse_value::Value;
+use pilothouse_value::stack::deeper;
 
 use super::message::in_order;
 
@@ -42,7 +43,7 @@ fn node(value: &Value, order: &[&str], indent: usize, place: Place, out: &mut St
                 }
                 scalar(key, 0, true, out);
                 out.push(':');
-                node(value, order, inner, Place::Member, out);
+                deeper(|| node(value, order, inner, Place::Member, out));
             }
         }
         Value::Array(items) if !items.is_empty() => {
@@ -53,7 +54,7 @@ fn node(value: &Value, order: &[&str], indent: usize, place: Place, out: &mut St
                     _ => start_line(inner, out),
                 }
                 out.push('-');
-                node(item, order, inner, Place::Item, out);
+                deeper(|| node(item, order, inner, Place::Item, out));
             }
         }
         other => {

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{GroupVersion, Gvk, Map, Value};
 
 use super::wire::{self, Payload, Reader};
@@ -13,7 +14,7 @@ use crate::builtin::types::{self, Field, Form, TypeDef};
 use crate::builtin::{is_omitted, zero};
 
 /// The deepest nesting of messages that is read.
-const MAX_DEPTH: u32 = 64;
+const MAX_DEPTH: u32 = 10_000;
 
 /// The most values that one body may contain: a body of a few bytes must not become a document of gigabytes.
 const MAX_VALUES: usize = 1_000_000;
@@ -110,7 +111,7 @@ impl Decoder {
         }
         for (field, parts) in found.messages {
             let Form::Ref(id) = &field.form else { continue };
-            let value = Value::Object(self.message(id.def(), &parts, depth + 1)?);
+            let value = Value::Object(deeper(|| self.message(id.def(), &parts, depth + 1))?);
             if !is_omitted(field, &value) {
                 map.insert(field.name, value);
             }
@@ -188,7 +189,10 @@ impl Decoder {
                         _ => {}
                     }
                 }
-                push(value, Value::Array(vec![Value::String(key), of_key.unwrap_or_else(|| zero(item))]));
+                push(
+                    value,
+                    Value::Array(vec![Value::String(key), of_key.unwrap_or_else(|| zero(item))].into()),
+                );
             }
             (form, payload) => *value = self.one(form, payload, depth)?,
         }
@@ -204,10 +208,10 @@ impl Decoder {
             (Form::Int64, Payload::Varint(n)) => Value::Int(n as i64),
             (Form::Double, Payload::Fixed64(bits)) => special::double(bits)?,
             (Form::Ref(id), Payload::Bytes(bytes)) => {
-                Value::Object(self.message(id.def(), &[bytes], depth + 1)?)
+                Value::Object(deeper(|| self.message(id.def(), &[bytes], depth + 1))?)
             }
             (Form::WrappedList(item), Payload::Bytes(bytes)) => {
-                let mut items = Value::Array(Vec::new());
+                let mut items = Value::Array(Vec::new().into());
                 for field in Reader::new(bytes) {
                     if let (1, payload) = field.map_err(|why| why.of(""))? {
                         push(&mut items, self.one(item, payload, depth)?);
@@ -230,10 +234,10 @@ impl Decoder {
                 (types::PropsOr::Bool, (1, Payload::Varint(n))) => allows = n != 0,
                 (types::PropsOr::Bool, (2, Payload::Bytes(bytes)))
                 | (types::PropsOr::Array | types::PropsOr::Strings, (1, Payload::Bytes(bytes))) => {
-                    schema = Some(self.message(props, &[bytes], depth + 1)?);
+                    schema = Some(deeper(|| self.message(props, &[bytes], depth + 1))?);
                 }
                 (types::PropsOr::Array, (2, Payload::Bytes(bytes))) => {
-                    many.push(Value::Object(self.message(props, &[bytes], depth + 1)?));
+                    many.push(Value::Object(deeper(|| self.message(props, &[bytes], depth + 1))?));
                 }
                 (types::PropsOr::Strings, (2, Payload::Bytes(text))) => {
                     many.push(Value::String(string(text)))
@@ -244,7 +248,7 @@ impl Decoder {
         Ok(match (schema, props_or) {
             (Some(schema), _) => Value::Object(schema),
             (None, types::PropsOr::Bool) => Value::Bool(allows),
-            (None, _) => Value::Array(many),
+            (None, _) => Value::Array(many.into()),
         })
     }
 
@@ -260,7 +264,7 @@ impl Decoder {
             if depth > MAX_DEPTH {
                 return Err("messages are nested too deeply".into());
             }
-            return match self.envelope(raw, &Gvk::default(), depth + 1) {
+            return match deeper(|| self.envelope(raw, &Gvk::default(), depth + 1)) {
                 Ok((_, object)) => Ok(object),
                 Err(_) => Err("an object inside the object cannot be read".into()),
             };
@@ -325,7 +329,7 @@ fn is_varint(form: &Form) -> bool {
 fn push(list: &mut Value, item: Value) {
     match list {
         Value::Array(items) => items.push(item),
-        other => *other = Value::Array(vec![item]),
+        other => *other = Value::Array(vec![item].into()),
     }
 }
 

@@ -7,6 +7,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Timestamp, Value, object};
 
 use super::MAGIC;
@@ -182,7 +183,7 @@ fn tagged(form: &Form, tag: u32, value: &Value, out: &mut Writer) {
 fn content(form: &Form, value: &Value, out: &mut Writer) {
     static EMPTY: Map = Map::new();
     match form {
-        Form::Ref(id) => message(id.def(), value.as_object().unwrap_or(&EMPTY), out),
+        Form::Ref(id) => deeper(|| message(id.def(), value.as_object().unwrap_or(&EMPTY), out)),
         Form::WrappedList(item) => {
             for value in value.as_array().into_iter().flatten().rev() {
                 tagged(item, 1, value, out);

@@ -2,11 +2,16 @@
 
 use crate::node::{Additional, Child, Constraints, ListType, MapType, Rule, Schema, Text, Type};
 use pilothouse_cel::Pattern;
+use pilothouse_value::stack::deeper;
 
 use super::props::{AdditionalProps, Props};
 
 /// Builds the node and everything below it.
 pub(crate) fn build(props: Props<'_>) -> Schema {
+    deeper(|| node(props))
+}
+
+fn node(props: Props<'_>) -> Schema {
     let additional = props.additional().map(|additional| match additional {
         AdditionalProps::Bool(allowed) => Additional::Bool(allowed),
         AdditionalProps::Schema(schema) => Additional::Schema(build(schema).into()),

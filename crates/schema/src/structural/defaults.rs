@@ -2,6 +2,7 @@
 //! Source: apiextensions `pkg/apiserver/schema/defaulting/validation.go`.
 
 use pilothouse_value::field::{self, Path};
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Value};
 
 use crate::cel::Rules;
@@ -32,8 +33,8 @@ pub(super) fn are_pruned(schema: &Schema) -> bool {
         prune_value(schema, &mut pruned);
         pruned == *default
     });
-    own && schema.items().is_none_or(are_pruned)
-        && schema.properties().iter().all(|(_, child)| are_pruned(child.get()))
+    own && schema.items().is_none_or(|items| deeper(|| are_pruned(items)))
+        && schema.properties().iter().all(|(_, child)| deeper(|| are_pruned(child.get())))
 }
 
 struct Checker<'a> {
@@ -72,7 +73,7 @@ impl<'a> Checker<'a> {
 
     fn within(&mut self, step: Step<'a>, check: impl FnOnce(&mut Self)) {
         self.steps.push(step);
-        check(self);
+        deeper(|| check(self));
         self.steps.pop();
     }
 
@@ -124,7 +125,7 @@ impl<'a> Checker<'a> {
         for step in self.steps.iter().rev() {
             value = match step {
                 Step::Field(name) => Value::Object(std::iter::once((*name, value)).collect::<Map>()),
-                Step::Element => Value::Array(vec![value]),
+                Step::Element => Value::Array(vec![value].into()),
             };
         }
         let fields = value.make_object();

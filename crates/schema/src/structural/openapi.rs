@@ -3,6 +3,7 @@
 
 use pilothouse_value::Value;
 use pilothouse_value::field::{self, Path};
+use pilothouse_value::stack::deeper;
 
 use super::props::{AdditionalProps, Props};
 use super::{RuleContext, Strictness};
@@ -47,6 +48,17 @@ pub(super) fn validate(
 }
 
 fn node(
+    props: Props<'_>,
+    path: &Path,
+    context: &Context,
+    scope: Option<&Scope<'_>>,
+    is_root: bool,
+    found: &mut Found<'_>,
+) {
+    deeper(|| node_here(props, path, context, scope, is_root, found));
+}
+
+fn node_here(
     props: Props<'_>,
     path: &Path,
     context: &Context,

@@ -1,5 +1,6 @@
 //! A look at a `JSONSchemaProps` document with Go's eyes: a field that has its zero value is absent.
 
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Value};
 
 /// One `JSONSchemaProps`.
@@ -127,6 +128,6 @@ impl<'a> Props<'a> {
         let ones = [self.items(), self.child("not"), self.additional_schema()].into_iter().flatten();
         let children: Vec<Self> =
             lists.chain(ones).chain(self.properties().map(|(_, child)| child)).collect();
-        children.into_iter().any(|child| child.any(test))
+        children.into_iter().any(|child| deeper(|| child.any(test)))
     }
 }

@@ -1,6 +1,7 @@
 //! The rules of structurality. Source: apiextensions `pkg/apiserver/schema/{validation,complete,convert}.go`.
 
 use pilothouse_value::field::{self, Path};
+use pilothouse_value::stack::deeper;
 
 use pilothouse_cel::Pattern;
 
@@ -63,10 +64,10 @@ fn invariants(props: Props<'_>, level: Level, path: &Path, errors: &mut Vec<fiel
         errors.push(field::Error::required(&path.child("items"), "must be specified"));
     }
     if let Some(items) = props.items() {
-        invariants(items, Level::Item, &path.child("items"), errors);
+        deeper(|| invariants(items, Level::Item, &path.child("items"), errors));
     }
     for (name, child) in props.properties() {
-        invariants(child, Level::Field, &path.child("properties").key(name), errors);
+        deeper(|| invariants(child, Level::Field, &path.child("properties").key(name), errors));
     }
     if let Some(additional) = props.additional() {
         let at = path.child("additionalProperties");
@@ -74,7 +75,7 @@ fn invariants(props: Props<'_>, level: Level, path: &Path, errors: &mut Vec<fiel
             errors.push(field::Error::forbidden(&at, "must not be used at the root"));
         }
         if let AdditionalProps::Schema(schema) = additional {
-            invariants(schema, Level::Field, &at, errors);
+            deeper(|| invariants(schema, Level::Field, &at, errors));
         }
         if props.is_embedded() {
             errors.push(field::Error::forbidden(
@@ -202,12 +203,12 @@ fn restrictions(
 
 /// A schema below a logical junctor may restrict and nothing else.
 fn nested(props: Props<'_>, skip_any_of: bool, path: &Path, errors: &mut Vec<field::Error>) {
-    restrictions(props, skip_any_of, false, path, errors);
+    deeper(|| restrictions(props, skip_any_of, false, path, errors));
     if let Some(items) = props.items() {
-        nested(items, false, &path.child("items"), errors);
+        deeper(|| nested(items, false, &path.child("items"), errors));
     }
     for (name, child) in props.properties() {
-        nested(child, false, &path.child("properties").key(name), errors);
+        deeper(|| nested(child, false, &path.child("properties").key(name), errors));
     }
     let mut forbid = |key: &str, is_set: bool, detail: &str| {
         if is_set {
@@ -254,7 +255,7 @@ fn completeness(
     });
     let not = props.child("not").map(|not| (not, from.child("not")));
     for (one, from) in not.into_iter().chain(junctors) {
-        nested_completeness(one, declared, at, &from, errors);
+        deeper(|| nested_completeness(one, declared, at, &from, errors));
     }
 }
 
@@ -271,10 +272,11 @@ fn nested_completeness(
     };
     completeness(props, Some(declared), at, from, errors);
     if let Some(items) = props.items() {
-        nested_completeness(items, declared.items(), &at.child("items"), &from.child("items"), errors);
+        let (at, from) = (at.child("items"), from.child("items"));
+        deeper(|| nested_completeness(items, declared.items(), &at, &from, errors));
     }
     for (name, child) in props.properties() {
         let (at, from) = (at.child("properties").key(name), from.child("properties").key(name));
-        nested_completeness(child, declared.property(name), &at, &from, errors);
+        deeper(|| nested_completeness(child, declared.property(name), &at, &from, errors));
     }
 }

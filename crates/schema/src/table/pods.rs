@@ -222,7 +222,7 @@ mod tests {
         ];
         for (status, deleted, expected) in cases {
             let cells = pod(&pod_with(status, deleted), now);
-            assert_eq!(Value::Array(cells[..5].to_vec()), expected);
+            assert_eq!(Value::Array(cells[..5].to_vec().into()), expected);
             assert_eq!(cells.len(), 9);
         }
     }

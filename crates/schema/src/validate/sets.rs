@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use pilothouse_value::field::{self, Path};
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Value};
 
 use crate::node::{Additional, ListType, Schema};
@@ -23,7 +24,7 @@ pub(super) fn validate(schema: &Schema, value: &Value, path: &Path, errors: &mut
             }
             if let Some(item_schema) = schema.items() {
                 for (index, item) in items.iter().enumerate().filter(|(_, item)| is_compound(item)) {
-                    validate(item_schema, item, &path.index(index), errors);
+                    deeper(|| validate(item_schema, item, &path.index(index), errors));
                 }
             }
         }
@@ -31,9 +32,9 @@ pub(super) fn validate(schema: &Schema, value: &Value, path: &Path, errors: &mut
             let additional = schema.additional().and_then(Additional::schema);
             for (key, value) in fields.iter().filter(|(_, value)| is_compound(value)) {
                 if let Some(child) = schema.property(key) {
-                    validate(child, value, &path.child(key), errors);
+                    deeper(|| validate(child, value, &path.child(key), errors));
                 } else if let Some(child) = additional {
-                    validate(child, value, &path.key(key), errors);
+                    deeper(|| validate(child, value, &path.key(key), errors));
                 }
             }
         }
@@ -61,7 +62,7 @@ fn validate_map(schema: &Schema, items: &[Value], path: &Path, errors: &mut Vec<
         })
         .collect();
     // A single key counts as it stands, and one that is missing as nothing else does; several count as they are written.
-    let missing = Value::Array(Vec::new());
+    let missing = Value::Array(Vec::new().into());
     let again = match schema.list_map_keys() {
         [key] => second_occurrences(keys.iter().map(|own| own.get(key).unwrap_or(&missing))),
         _ => second_occurrences(keys.iter()),

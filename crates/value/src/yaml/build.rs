@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 
 use crate::map::Builder;
+use crate::parse::DEEPEST;
+use crate::stack::deeper;
 use crate::{Map, Value};
 
 use super::compose::{Document, Node, Shape};
 use super::resolve::{Resolved, resolve};
 use super::{Error, go};
 
-/// How deep a document may nest: as deep as JSON.
-const DEEPEST: usize = crate::parse::DEEPEST;
 /// How many bytes of text anchors may multiply a document by. Upstream counts nodes only, and shares their text.
 const MOST_COPIED: usize = 32 << 20;
 
@@ -40,12 +40,20 @@ pub(super) fn build(document: &Document) -> Result<(Value, Vec<String>), Error> 
     Ok((value, builder.repeated))
 }
 
+/// JSON is what a document becomes in the end, and what is nested too deeply for it is found there.
+fn check_depth(around: usize, bracket: char) -> Result<(), Error> {
+    match around < DEEPEST {
+        true => Ok(()),
+        false => Err(Error::NotJson(format!("invalid character '{bracket}' exceeded max depth"))),
+    }
+}
+
 /// The first number that JSON has no form for, in the order of the keys.
 fn first_infinite(value: &Value) -> Option<f64> {
     match value {
         Value::Float(number) if !number.is_finite() => Some(*number),
-        Value::Array(items) => items.iter().find_map(first_infinite),
-        Value::Object(map) => map.values().find_map(first_infinite),
+        Value::Array(items) => deeper(|| items.iter().find_map(first_infinite)),
+        Value::Object(map) => deeper(|| map.values().find_map(first_infinite)),
         _ => None,
     }
 }
@@ -81,7 +89,7 @@ impl<'a> Build<'a> {
         self.document.nodes.get(number).ok_or_else(|| Error::plain("unknown problem parsing YAML content"))
     }
 
-    fn step(&mut self, depth: usize) -> Result<(), Error> {
+    fn step(&mut self) -> Result<(), Error> {
         self.steps += 1;
         if self.aliases > 0 {
             self.copied_steps += 1;
@@ -91,14 +99,11 @@ impl<'a> Build<'a> {
         if (!few && ratio > allowed_ratio(self.steps)) || self.copied_bytes > MOST_COPIED {
             return Err(Error::plain("document contains excessive aliasing"));
         }
-        if depth > DEEPEST {
-            return Err(Error::plain(format!("exceeded max depth of {DEEPEST}")));
-        }
         Ok(())
     }
 
     fn value(&mut self, number: usize, depth: usize) -> Result<Value, Error> {
-        self.step(depth)?;
+        self.step()?;
         match &self.node(number)?.shape {
             Shape::Alias(target, name) => {
                 self.enter(number, name)?;
@@ -122,18 +127,17 @@ impl<'a> Build<'a> {
                 };
                 Ok(value)
             }
-            Shape::Sequence(items) => {
-                let mut list = Vec::with_capacity(items.len());
-                for item in items {
-                    list.push(self.value(*item, depth + 1)?);
-                }
-                Ok(Value::Array(list))
-            }
-            Shape::Mapping(pairs) => {
+            Shape::Sequence(items) => deeper(|| {
+                check_depth(depth, '[')?;
+                let items = items.iter().map(|item| self.value(*item, depth + 1));
+                items.collect::<Result<_, _>>().map(Value::Array)
+            }),
+            Shape::Mapping(pairs) => deeper(|| {
+                check_depth(depth, '{')?;
                 let mut entries = Entries::default();
                 self.entries(pairs, &mut entries, depth)?;
                 Ok(Value::Object(entries.finish()))
-            }
+            }),
         }
     }
 
@@ -142,6 +146,9 @@ impl<'a> Build<'a> {
             return Err(Error::plain(format!("anchor '{name}' value contains itself")));
         }
         self.aliases += 1;
+        if self.aliases > DEEPEST {
+            return Err(Error::plain(format!("exceeded max depth of {DEEPEST}")));
+        }
         Ok(())
     }
 
@@ -185,7 +192,7 @@ impl<'a> Build<'a> {
 
     /// The key of a node; none if JSON has no form for it.
     fn key(&mut self, number: usize, depth: usize) -> Result<Option<Key>, Error> {
-        self.step(depth)?;
+        self.step()?;
         match &self.node(number)?.shape {
             Shape::Alias(target, name) => {
                 self.enter(number, name)?;
@@ -233,9 +240,9 @@ impl<'a> Build<'a> {
     }
 
     fn merge_one(&mut self, number: usize, into: &mut Entries, depth: usize) -> Result<(), Error> {
-        self.step(depth)?;
+        self.step()?;
         match &self.node(number)?.shape {
-            Shape::Mapping(pairs) => self.entries(pairs, into, depth),
+            Shape::Mapping(pairs) => deeper(|| self.entries(pairs, into, depth)),
             Shape::Alias(target, name) if matches!(self.node(*target)?.shape, Shape::Mapping(_)) => {
                 self.enter(number, name)?;
                 self.merge_one(*target, into, depth)?;

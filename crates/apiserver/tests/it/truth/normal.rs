@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use pilothouse_value::stack::deeper;
 use pilothouse_value::{Timestamp, Value};
 use regex::{Captures, Regex};
 
@@ -70,9 +71,9 @@ impl Names {
 
     fn under(&mut self, value: &Value, key: &str, listed: bool) -> Value {
         match value {
-            Value::Object(map) => self.object(value, map, listed),
+            Value::Object(map) => deeper(|| self.object(value, map, listed)),
             Value::Array(items) => {
-                Value::Array(items.iter().map(|item| self.under(item, key, false)).collect())
+                deeper(|| Value::Array(items.iter().map(|item| self.under(item, key, false)).collect()))
             }
             Value::String(text) if key == "cells" && AGE.is_match(text) => "AGE".into(),
             Value::String(text) => self.text(text).into(),

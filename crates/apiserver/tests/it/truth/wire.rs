@@ -16,7 +16,7 @@ pub(super) fn answer(names: &mut Names, mut bytes: &[u8], frames: bool) -> Value
         made.push(message(names, frame).unwrap_or_default());
         bytes = rest;
     }
-    Value::Array(made)
+    Value::Array(made.into())
 }
 
 fn piece(names: &mut Names, bytes: &[u8]) -> Value {
@@ -25,7 +25,7 @@ fn piece(names: &mut Names, bytes: &[u8]) -> Value {
         if let Some(Value::Array(rest)) = message(names, rest) {
             fields.extend(rest);
         }
-        return Value::Array(fields);
+        return Value::Array(fields.into());
     }
     if let Ok(text) = std::str::from_utf8(bytes)
         && text.chars().all(|c| (c >= ' ' && c != '\x7f') || matches!(c, '\n' | '\t'))
@@ -75,7 +75,7 @@ fn message(names: &mut Names, mut bytes: &[u8]) -> Option<Value> {
             }
             _ => return None,
         };
-        fields.push(Value::Array(vec![Value::Int((key >> 3).cast_signed()), value]));
+        fields.push(Value::Array(vec![Value::Int((key >> 3).cast_signed()), value].into()));
     }
-    Some(Value::Array(fields))
+    Some(Value::Array(fields.into()))
 }

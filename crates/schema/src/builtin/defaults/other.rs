@@ -124,7 +124,7 @@ fn custom_resource_definition(map: &mut Map) {
     let stored = stored.and_then(|version| version.get("name")).cloned();
     let status = object(map, "status");
     if let (Some(stored), true) = (stored, is_empty(status, "storedVersions")) {
-        status.insert("storedVersions", Value::Array(vec![stored]));
+        status.insert("storedVersions", Value::Array(vec![stored].into()));
     }
 }
 

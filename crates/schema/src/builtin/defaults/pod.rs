@@ -90,7 +90,7 @@ fn pod_status(map: &mut Map) {
             map.insert("podIP", of_list);
         }
         (ip, of_list) if of_list.as_ref() != Some(&ip) => {
-            map.insert("podIPs", Value::Array(vec![pilothouse_value::json!({"ip": ip})]));
+            map.insert("podIPs", Value::Array(vec![pilothouse_value::json!({"ip": ip})].into()));
         }
         _ => {}
     }

@@ -192,7 +192,7 @@ fn update(at: &At<'_>, old: &Value, approval: bool, errors: &mut Errors) {
             errors.forbidden(&path, format!("updates may not add a condition of type {}", quote(kind)));
         } else if new.len() == before.len() && new != before {
             let form = "[]@certificates.CertificateSigningRequestCondition";
-            let show = |list: Vec<Value>| go::show_form_pretty(form, &Value::Array(list));
+            let show = |list: Vec<Value>| go::show_form_pretty(form, &Value::Array(list.into()));
             let difference = go::unified_diff(&show(before), &show(new));
             let detail = format!("updates may not modify a condition of type {}\n{difference}", quote(kind));
             errors.forbidden(&path, detail);

@@ -349,9 +349,9 @@ fn cluster_ips_unchanged(spec: &At<'_>, old: &Value, errors: &mut Errors) {
     }
     let (new, before) = (spec.value.items_at(&["clusterIPs"]), old.items_at(&["clusterIPs"]));
     let path = spec.path.child("clusterIPs");
-    let shown = || Value::Array(new.to_vec());
+    let shown = || Value::Array(new.to_vec().into());
     if new.is_empty() && !before.is_empty() {
-        errors.invalid(&path.index(0), Value::Array(Vec::new()), "primary clusterIP can not be unset");
+        errors.invalid(&path.index(0), Value::Array(Vec::new().into()), "primary clusterIP can not be unset");
     }
     let whole = new.len() == before.len();
     for (index, _) in

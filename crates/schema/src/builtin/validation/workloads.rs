@@ -301,8 +301,8 @@ pub(super) fn stateful_set(at: &At<'_>, old: Option<&Value>, errors: &mut Errors
         let path = spec.path.child("volumeClaimTemplates");
         let shown = claims(&json!({"volumeClaimTemplates": errors.as_given(&path).cloned()}));
         let shown = match (shown.is_empty(), now.is_empty()) {
-            (false, _) => Value::Array(shown),
-            (true, false) => Value::Array(now),
+            (false, _) => Value::Array(shown.into()),
+            (true, false) => Value::Array(now.into()),
             (true, true) => errors.as_given(&path).cloned().unwrap_or_default(),
         };
         let error = Error::invalid(&path, Value::Null, super::IMMUTABLE);
