@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 from generate import Generator
+from wide import Spoiled, Wide
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -64,17 +65,21 @@ def differences(real, mine):
         yield key, *sides
 
 
+KINDS = {"plain": Generator, "wide": Wide, "spoiled": Spoiled}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--of", choices=KINDS, default="plain", help="what is asked: rules as they are recorded, rules with more in them, spoiled rules")
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--show", type=int, default=20, help="how many differences are printed")
     parser.add_argument("--width", type=int, default=2000, help="how much of a line is printed")
     parser.add_argument("--keep", help="a file for the differences, as records")
     args = parser.parse_args()
     print(f"seed {args.seed}, {args.count} questions", file=sys.stderr)
-    lines = [json.dumps(Generator(args.seed, number).question()) for number in range(args.start, args.start + args.count)]
+    lines = [json.dumps(KINDS[args.of](args.seed, number).question()) for number in range(args.start, args.start + args.count)]
     kept, shown, skipped, refused, failed = {}, 0, 0, 0, 0
     for number, (line, real, mine) in enumerate(zip(lines, oracle(lines), ours(lines), strict=True), args.start):
         refused += bool(real.get("definition"))
@@ -85,10 +90,10 @@ def main():
         real, mine = comparable(real), comparable(mine)
         if real == mine:
             continue
-        if any(comparable(again) != real for again in oracle([line] * 8)):
+        if any(comparable(again) != real for again in oracle([line] * 60)):
             skipped += 1
             continue
-        kept[f"random {args.seed}-{number}"] = {"question": json.loads(line), "answer": real}
+        kept[f"{args.of} {args.seed}-{number}"] = {"question": json.loads(line), "answer": real}
         if shown < args.show:
             shown += 1
             print(f"--- {number}: {line[:args.width]}")

@@ -133,6 +133,9 @@ pub enum EvalError {
     /// A list that is to be sorted could not be made. Upstream's cost tracker breaks on that and ends the evaluation.
     #[error("internal error: interface conversion: *types.Err is not traits.Lister: missing method Add")]
     NoListToSort,
+    /// A value that Go cannot take as the key of a map. Upstream breaks on that and ends the evaluation.
+    #[error("internal error: runtime error: hash of unhashable type {0}")]
+    Unhashable(&'static str),
     /// A function has nothing to do with these values. Where the call stands, its name is added.
     #[error("no such overload")]
     NoSuchOverload,
@@ -148,7 +151,7 @@ impl EvalError {
 
     /// Whether the evaluation ends with it, whatever stands around: no operator makes good for it.
     pub(crate) fn is_final(&self) -> bool {
-        matches!(self, Self::CostLimitExceeded | Self::NoListToSort)
+        matches!(self, Self::CostLimitExceeded | Self::NoListToSort | Self::Unhashable(_))
     }
 
     pub(crate) const fn no_such_overload() -> Self {

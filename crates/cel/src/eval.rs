@@ -130,6 +130,7 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
                 key => self.eval_part(key),
             };
             let found = key.and_then(|key| match &value {
+                _ if check_qualifier(&key).is_err() => check_qualifier(&key).map(|()| None),
                 Ok(value) => qualify(value, &key, is_optional || is_test),
                 Err(why) => Err(EvalError::clone(why)),
             });
@@ -498,7 +499,15 @@ pub(crate) fn named(why: EvalError, name: &str, args: &[Val<'_>]) -> EvalError {
     EvalError::new(format!("no such overload: {name}({})", types.join(", ")))
 }
 
-/// What upstream calls the type of a value that is no list and no map.
+/// Whether a value can be looked up in lists and maps.
+pub(crate) fn check_qualifier(key: &Val<'_>) -> Result<(), EvalError> {
+    match key {
+        Val::Bool(_) | Val::Int(_) | Val::Uint(_) | Val::Double(_) | Val::String(_) => Ok(()),
+        other => Err(EvalError::new(format!("invalid qualifier type: {}", go_type(other)))),
+    }
+}
+
+/// What upstream calls the type of a value.
 fn go_type(value: &Val<'_>) -> &'static str {
     match value {
         Val::Null => "types.Null",
@@ -512,7 +521,11 @@ fn go_type(value: &Val<'_>) -> &'static str {
         Val::Duration(_) => "types.Duration",
         Val::Type(_) => "*types.Type",
         Val::Optional(_) => "*types.Optional",
-        Val::List(_) | Val::Map(_) | Val::Opaque(_) | Val::Preserved(_) => "ref.Val",
+        Val::List(list) if list.is_declared() => "*common.unstructuredList",
+        Val::List(_) => "*types.baseList",
+        Val::Map(map) if map.is_declared() => "*common.unstructuredMap",
+        Val::Map(_) => "*types.baseMap",
+        Val::Opaque(_) | Val::Preserved(_) => "ref.Val",
     }
 }
 

@@ -8,7 +8,7 @@ mod format;
 pub(crate) mod guard;
 pub(crate) mod hosts;
 mod lists;
-mod net;
+pub(crate) mod net;
 mod operators;
 mod optional;
 pub(crate) mod printf;

@@ -8,7 +8,7 @@ use crate::ast::{Call, Entry, Expr, Fold, Kind, List, Literal, Select, Struct, o
 use crate::check::{Checked, Reference};
 use crate::cost::CallCost;
 use crate::error::EvalError;
-use crate::eval::named;
+use crate::eval::{check_qualifier, named};
 use crate::library::calls::{self, Func};
 use crate::library::guard::Guard;
 use crate::library::hosts;
@@ -243,6 +243,9 @@ impl<'c> Planner<'c> {
             operators::INDEX | operators::OPT_INDEX | operators::OPT_SELECT => {
                 let is_optional = &*call.function != operators::INDEX;
                 let [operand, key] = *self.pair(call)?;
+                if let Node::Const(key) = &key {
+                    check_qualifier(key)?;
+                }
                 let mut chain = Self::chain(operand);
                 chain.steps.push(Step { key, is_optional });
                 return Ok(Node::Chain(chain));

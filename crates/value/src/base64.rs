@@ -6,6 +6,8 @@
 pub enum Alphabet {
     /// With `+` and `/`, filled up with `=`.
     Standard,
+    /// With `-` and `_`, filled up with `=`.
+    Url,
     /// With `-` and `_`, not filled up.
     RawUrl,
 }
@@ -30,7 +32,7 @@ pub fn decode(alphabet: Alphabet, text: &[u8]) -> Result<Vec<u8>, DecodeError> {
         at += 1;
         match byte {
             b'\n' | b'\r' => {}
-            b'=' if alphabet == Alphabet::Standard => {
+            b'=' if alphabet != Alphabet::RawUrl => {
                 group.pad(text, at, &mut made)?;
                 return Ok(made);
             }
@@ -104,7 +106,7 @@ impl Group {
 fn value(alphabet: Alphabet, byte: u8) -> Option<u8> {
     let (plus, slash) = match alphabet {
         Alphabet::Standard => (b'+', b'/'),
-        Alphabet::RawUrl => (b'-', b'_'),
+        Alphabet::Url | Alphabet::RawUrl => (b'-', b'_'),
     };
     match byte {
         b'A'..=b'Z' => Some(byte - b'A'),

@@ -1,6 +1,7 @@
 //! The cost of a call while an expression runs.
 
 use crate::estimate::by_factor;
+use crate::library::hosts;
 use crate::val::{ListVal, Val};
 
 /// Of walking through a string once, for each code point.
@@ -31,6 +32,8 @@ pub(crate) enum CallCost {
     InList,
     /// All of the first argument, with everything in it.
     Traverse,
+    /// The smaller of two arguments, of `==`.
+    Equal,
     /// The smaller of two arguments.
     Compare,
     /// Both arguments.
@@ -114,6 +117,7 @@ impl CallCost {
                 Self::Scan(0, STRING_FACTOR)
             }
             "in_list" => Self::InList,
+            "equals" => Self::Equal,
             "less_string"
             | "greater_string"
             | "less_equals_string"
@@ -122,7 +126,6 @@ impl CallCost {
             | "greater_bytes"
             | "less_equals_bytes"
             | "greater_equals_bytes"
-            | "equals"
             | "not_equals" => Self::Compare,
             "add_string" | "add_bytes" => Self::Concat,
             "matches" | "matches_string" => Self::Matches,
@@ -147,9 +150,11 @@ impl CallCost {
             Self::ScanResult(factor) => by_factor(result_size(), factor),
             Self::InList => size(1),
             Self::Traverse => arguments.first().map_or(0, |value| traverse(value, MAX_DEPTH)),
-            // Values of libraries are as quickly compared as numbers.
-            Self::Compare if matches!(arguments.first(), Some(Val::Opaque(_))) => 1,
-            Self::Compare => scan(unwrapped_size(arguments.first()).min(unwrapped_size(arguments.get(1)))),
+            // Values of libraries are as quickly compared as numbers, if it is asked whether they are equal.
+            Self::Equal if matches!(arguments.first(), Some(Val::Opaque(_))) => 1,
+            Self::Equal | Self::Compare => {
+                scan(unwrapped_size(arguments.first()).min(unwrapped_size(arguments.get(1))))
+            }
             Self::Concat => scan(size(0).saturating_add(size(1))),
             Self::Matches => matches(size(0), size(1)),
             Self::Contains => scan(size(0)).saturating_mul(scan(size(1))),
@@ -164,8 +169,11 @@ impl CallCost {
                 .saturating_add(scan(size(0)))
                 .saturating_add(1)
                 .saturating_add(if is_parsed { scan(size(1)) } else { 0 }),
-            // The size of a format is that of its expression.
-            Self::Validate => matches(size(1), size(0)),
+            // The size of a format is that of its expression. What is no format costs as little as any call.
+            Self::Validate => match arguments.first() {
+                Some(Val::Opaque(_)) => matches(size(1), size(0)),
+                _ => 1,
+            },
             Self::NewList => new_list(1.0, result_size()),
             Self::Flatten => {
                 let depth = match arguments.get(1) {
@@ -209,7 +217,11 @@ fn unwrapped_size(value: Option<&Val<'_>>) -> u64 {
     while let Some(Val::Optional(Some(inner))) = value {
         value = Some(inner);
     }
-    value.map_or(1, size)
+    match value {
+        // What the size of a format stands for is no size of its own.
+        Some(Val::Opaque(value)) if value.host_type() == hosts::FORMAT => 1,
+        value => value.map_or(1, size),
+    }
 }
 
 /// One is added to the text, so that an expensive expression costs something for an empty one too.

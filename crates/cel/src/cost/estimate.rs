@@ -261,14 +261,14 @@ impl<'a> Coster<'a> {
         self.push_local(&fold.accu, &fold.init);
         let pushed = match &fold.var2 {
             Some(value) => {
-                self.push_entry(&fold.var, &fold.range, true);
-                self.push_entry(value, &fold.range, false);
+                self.push_entry(&fold.var, &fold.range, true, true);
+                self.push_entry(value, &fold.range, false, true);
                 2
             }
             None => {
                 // The one variable stands for the items of a list and for the keys of a map.
                 let is_key = !self.is_list(&fold.range);
-                self.push_entry(&fold.var, &fold.range, is_key);
+                self.push_entry(&fold.var, &fold.range, is_key, false);
                 1
             }
         };
@@ -311,9 +311,13 @@ impl<'a> Coster<'a> {
         self.locals.push(Local { name, path, size, entries });
     }
 
-    fn push_entry(&mut self, name: &'a str, range: &'a Expr, is_key: bool) {
+    fn push_entry(&mut self, name: &'a str, range: &'a Expr, is_key: bool, has_two: bool) {
         let entries = self.entries_of(range);
-        let part = match (self.is_list(range), is_key) {
+        // Upstream writes the last step of both paths to the same place, unless there is no room behind the steps before: a
+        // slice of Go has room for as many as a power of two. What is known of the values is then taken for the keys.
+        let steps = self.path(range).len();
+        let is_overwritten = has_two && steps > 0 && !steps.is_power_of_two();
+        let part = match (self.is_list(range), is_key && !is_overwritten) {
             (true, true) => "@indices",
             (true, false) => "@items",
             (false, true) => "@keys",

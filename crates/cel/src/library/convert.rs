@@ -53,12 +53,104 @@ pub(super) fn to_double<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     }
 }
 
-/// What Go reads as a floating point number, without its hexadecimal form.
+/// What Go's `strconv.ParseFloat` reads: decimals and hexadecimals, with underscores between digits.
 fn parse_double(text: &str) -> Option<f64> {
-    // Go takes underscores only in literals with a base, and neither takes white space.
-    let value: f64 = text.parse().ok()?;
-    let is_written_infinite = text.trim_start_matches(['+', '-']).to_ascii_lowercase().starts_with("inf");
-    (value.is_finite() || value.is_nan() || is_written_infinite).then_some(value)
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let is_negative = text.starts_with('-');
+    let is_hexadecimal = unsigned.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("0x"));
+    let plain = if unsigned.contains('_') { without_underscores(unsigned)? } else { unsigned.to_owned() };
+    let value = if is_hexadecimal {
+        parse_hexadecimal(plain.get(2..)?)?
+    } else {
+        // What is not a number has no sign; Rust is more generous.
+        let is_nan = plain.eq_ignore_ascii_case("nan");
+        let is_wrong = plain.starts_with(['+', '-']) || (is_nan && unsigned.len() != text.len());
+        let value: f64 = (!is_wrong).then(|| plain.parse().ok()).flatten()?;
+        let is_written_infinite = plain.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("inf"));
+        (value.is_finite() || value.is_nan() || is_written_infinite).then_some(value)?
+    };
+    Some(if is_negative { -value } else { value })
+}
+
+/// A number without its underscores, if each stands between two digits or after the base.
+fn without_underscores(number: &str) -> Option<String> {
+    let (base, digits) = match number.as_bytes() {
+        [b'0', b'x' | b'X' | b'o' | b'O' | b'b' | b'B', rest @ ..] => (number.get(..2)?, rest),
+        all => ("", all),
+    };
+    let is_hexadecimal = base.eq_ignore_ascii_case("0x");
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (is_hexadecimal && byte.is_ascii_hexdigit());
+    let mut before_is_digit = !base.is_empty();
+    for (at, byte) in digits.iter().enumerate() {
+        if *byte == b'_' && !(before_is_digit && digits.get(at + 1).is_some_and(|next| is_digit(*next))) {
+            return None;
+        }
+        before_is_digit = is_digit(*byte);
+    }
+    Some(number.replace('_', ""))
+}
+
+/// `1.8p-2` after the `0x`.
+fn parse_hexadecimal(text: &str) -> Option<f64> {
+    let (mantissa, power) = text.split_once(['p', 'P'])?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = || whole.bytes().chain(fraction.bytes());
+    if whole.is_empty() && fraction.is_empty() || !digits().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    let unsigned = power.strip_prefix(['+', '-']).unwrap_or(power);
+    if unsigned.is_empty() || !unsigned.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    // Larger powers make no difference.
+    let power: i64 = power.parse().unwrap_or(if power.starts_with('-') { -100_000 } else { 100_000 });
+    let mut exponent = power.clamp(-100_000, 100_000) - 4 * i64::try_from(fraction.len()).ok()?;
+    let mut value = 0_u64;
+    let mut is_cut = false;
+    for digit in digits() {
+        if value >> 60 != 0 {
+            // What does not fit counts for rounding.
+            is_cut |= digit != b'0';
+            exponent += 4;
+        } else {
+            value = value << 4 | u64::from(char::from(digit).to_digit(16)?);
+        }
+    }
+    if value == 0 {
+        return Some(0.0);
+    }
+    scaled(value, exponent, is_cut)
+}
+
+/// `value * 2^exponent` to the nearest double; `None` if that is too large.
+fn scaled(value: u64, exponent: i64, is_cut: bool) -> Option<f64> {
+    const BITS: i64 = 53;
+    const LEAST: i64 = -1074;
+    let length = 64 - i64::from(value.leading_zeros());
+    // How many bits do not fit, fewer of which there are in numbers that are almost nothing.
+    let drop = (length - BITS).max(LEAST - exponent);
+    let (kept, exponent) = if drop <= 0 {
+        (value, exponent)
+    } else if drop > 64 {
+        return Some(0.0);
+    } else {
+        let wide = u128::from(value) << 1 | u128::from(is_cut);
+        let (whole, rest) = (wide >> (drop + 1), wide & ((1 << (drop + 1)) - 1));
+        let half = 1 << drop;
+        let is_up = rest > half || (rest == half && whole & 1 == 1);
+        (u64::try_from(whole + u128::from(is_up)).ok()?, exponent + drop)
+    };
+    let mut result = kept as f64;
+    let mut left = exponent;
+    while left != 0 {
+        let step = left.clamp(-1000, 1000);
+        result *= 2_f64.powi(i32::try_from(step).ok()?);
+        left -= step;
+        if result == 0.0 || result.is_infinite() {
+            break;
+        }
+    }
+    result.is_finite().then_some(result)
 }
 
 pub(super) fn to_int<'a>(args: &[Val<'a>]) -> Outcome<'a> {

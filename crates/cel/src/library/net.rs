@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::{Outcome, hosts, no_such_overload};
+use pilothouse_value::field::quote;
+
 use crate::error::EvalError;
 use crate::types::HostType;
 use crate::val::{Opaque, Val};
@@ -77,15 +79,18 @@ fn parse_ip(text: &str) -> Result<IpAddr, String> {
                 .split_once('%')
                 .is_some_and(|(ip, zone)| !zone.is_empty() && ip.parse::<std::net::Ipv6Addr>().is_ok()) =>
         {
-            return Err(format!("IP address {text:?} with zone value is not allowed"));
+            return Err(format!("IP address {} with zone value is not allowed", quote(text)));
         }
         Err(_) => {
             let why = address_error(text);
-            return Err(format!("IP Address {text:?} parse error during conversion from string: {why}"));
+            return Err(format!(
+                "IP Address {} parse error during conversion from string: {why}",
+                quote(text)
+            ));
         }
     };
     if is_mapped(address) {
-        return Err(format!("IPv4-mapped IPv6 address {text:?} is not allowed"));
+        return Err(format!("IPv4-mapped IPv6 address {} is not allowed", quote(text)));
     }
     Ok(address)
 }
@@ -94,11 +99,20 @@ fn is_mapped(address: IpAddr) -> bool {
     matches!(address, IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some())
 }
 
+/// What Go says of a text that is no address, if it is none. An address may name a zone.
+pub(super) fn address_problem(text: &str) -> Option<String> {
+    let address = match text.split_once('%') {
+        Some((address, zone)) if !zone.is_empty() && address.contains(':') => address,
+        _ => text,
+    };
+    address.parse::<IpAddr>().is_err().then(|| address_error(text))
+}
+
 /// What Go's `netip.ParseAddr` says of a text that is no address.
 fn address_error(text: &str) -> String {
     let wrong = |(why, at): (&str, Option<&str>)| match at {
-        Some(at) => format!("ParseAddr({text:?}): {why} (at {at:?})"),
-        None => format!("ParseAddr({text:?}): {why}"),
+        Some(at) => format!("ParseAddr({}): {why} (at {})", quote(text), quote(at)),
+        None => format!("ParseAddr({}): {why}", quote(text)),
     };
     wrong(match text.bytes().find(|b| b".:%".contains(b)) {
         Some(b'.') => ipv4_error(text),
@@ -185,7 +199,8 @@ fn ipv6_error(text: &str) -> (&'static str, Option<&str>) {
 fn parse_cidr(text: &str) -> Result<Cidr, String> {
     let wrong = |why: &str| {
         format!(
-            "network address parse error during conversion from string: netip.ParsePrefix({text:?}): {why}"
+            "network address parse error during conversion from string: netip.ParsePrefix({}): {why}",
+            quote(text)
         )
     };
     let Some((address, bits)) = text.rsplit_once('/') else { return Err(wrong("no '/'")) };
@@ -195,19 +210,19 @@ fn parse_cidr(text: &str) -> Result<Cidr, String> {
     let address: IpAddr = address.parse().map_err(|_| wrong(&address_error(address)))?;
     let is_number = !bits.is_empty() && bits.bytes().all(|b| b.is_ascii_digit());
     if !is_number || (bits.len() > 1 && bits.starts_with('0')) {
-        return Err(wrong(&format!("bad bits after slash: {bits:?}")));
+        return Err(wrong(&format!("bad bits after slash: {}", quote(bits))));
     }
     let limit = if address.is_ipv4() { 32 } else { 128 };
     let bits = bits.parse::<u8>().ok().filter(|bits| *bits <= limit);
     let bits = bits.ok_or_else(|| wrong("prefix length out of range"))?;
     if is_mapped(address) {
-        return Err(format!("IPv4-mapped IPv6 address {text:?} is not allowed"));
+        return Err(format!("IPv4-mapped IPv6 address {} is not allowed", quote(text)));
     }
     Ok(Cidr { address, bits })
 }
 
 /// The text of an address or of a network.
-pub(super) fn text(value: &Val<'_>) -> Option<String> {
+pub(crate) fn text(value: &Val<'_>) -> Option<String> {
     if let Some(ip) = value.downcast::<Ip>() {
         return Some(ip.0.to_string());
     }

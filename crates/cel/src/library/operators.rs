@@ -15,10 +15,6 @@ fn uint_overflow() -> EvalError {
     EvalError::new("unsigned integer overflow")
 }
 
-fn duration_overflow() -> EvalError {
-    EvalError::new("duration overflow")
-}
-
 fn timestamp_overflow() -> EvalError {
     EvalError::new("timestamp overflow")
 }
@@ -36,7 +32,7 @@ pub(super) fn negate<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     match args {
         [Val::Int(value)] => value.checked_neg().map(Val::Int).ok_or_else(int_overflow),
         [Val::Double(value)] => Ok(Val::Double(-value)),
-        [Val::Duration(value)] => value.checked_neg().map(Val::Duration).ok_or_else(duration_overflow),
+        [Val::Duration(value)] => value.checked_neg().map(Val::Duration).ok_or_else(int_overflow),
         _ => no_such_overload(),
     }
 }
@@ -60,9 +56,7 @@ pub(super) fn plus<'a>(a: &Val<'a>, b: &Val<'a>) -> Outcome<'a> {
         }
         (Val::Bytes(a), Val::Bytes(b)) => Ok(Val::Bytes([&**a, &**b].concat().into())),
         (Val::List(a), Val::List(b)) => add_lists(a.clone(), b).map(Val::List),
-        (Val::Duration(a), Val::Duration(b)) => {
-            a.checked_add(*b).map(Val::Duration).ok_or_else(duration_overflow)
-        }
+        (Val::Duration(a), Val::Duration(b)) => a.checked_add(*b).map(Val::Duration).ok_or_else(int_overflow),
         (Val::Timestamp(at), Val::Duration(span)) | (Val::Duration(span), Val::Timestamp(at)) => {
             at.plus(*span).map(Val::Timestamp).ok_or_else(timestamp_overflow)
         }
@@ -75,12 +69,8 @@ pub(super) fn subtract<'a>(args: &[Val<'a>]) -> Outcome<'a> {
         [Val::Int(a), Val::Int(b)] => a.checked_sub(*b).map(Val::Int).ok_or_else(int_overflow),
         [Val::Uint(a), Val::Uint(b)] => a.checked_sub(*b).map(Val::Uint).ok_or_else(uint_overflow),
         [Val::Double(a), Val::Double(b)] => Ok(Val::Double(a - b)),
-        [Val::Duration(a), Val::Duration(b)] => {
-            a.checked_sub(*b).map(Val::Duration).ok_or_else(duration_overflow)
-        }
-        [Val::Timestamp(a), Val::Timestamp(b)] => {
-            a.since(*b).map(Val::Duration).ok_or_else(duration_overflow)
-        }
+        [Val::Duration(a), Val::Duration(b)] => a.checked_sub(*b).map(Val::Duration).ok_or_else(int_overflow),
+        [Val::Timestamp(a), Val::Timestamp(b)] => a.since(*b).map(Val::Duration).ok_or_else(int_overflow),
         [Val::Timestamp(at), Val::Duration(span)] => {
             let moved = span.checked_neg().and_then(|span| at.plus(span));
             moved.map(Val::Timestamp).ok_or_else(timestamp_overflow)

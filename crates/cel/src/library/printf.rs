@@ -1,6 +1,8 @@
 //! `string.format(list)`. Source: cel-go `ext/formatting.go` (of version 2 of the strings library).
 
 use super::{Outcome, convert, no_such_overload};
+use pilothouse_value::field::quote;
+
 use crate::error::EvalError;
 use crate::val::{MapVal, Val};
 
@@ -52,11 +54,11 @@ impl<'t> Template<'t> {
                 self.rest = after;
                 continue;
             }
-            if !has_more(used) {
-                return Err(format!("index {used} out of range"));
-            }
             if clause.is_empty() {
                 return Err("unexpected end of string".to_owned());
+            }
+            if !has_more(used) {
+                return Err(format!("index {used} out of range"));
             }
             let (precision, clause) = precision(clause)?;
             let kind = clause.chars().next().unwrap_or_default();
@@ -103,7 +105,7 @@ fn precision(clause: &str) -> Result<(Option<usize>, &str), String> {
             Err(format!("{PREFIX}{why}"))
         }
         Err(_) => {
-            let why = format!("strconv.Atoi: parsing {digits:?}: invalid syntax");
+            let why = format!("strconv.Atoi: parsing {}: invalid syntax", quote(digits));
             Err(format!("{PREFIX}error while converting precision to integer: {why}"))
         }
     }
@@ -253,12 +255,12 @@ fn nested(arg: &Val<'_>, depth: usize) -> Result<String, String> {
             format!("[{}]", items.join(", "))
         }
         Val::Map(map) => entries(map, depth)?,
-        Val::String(text) => format!("{:?}", &**text),
-        Val::Bytes(_) => format!("b{:?}", string(arg, depth)?),
+        Val::String(text) => quote(text),
+        Val::Bytes(_) => format!("b{}", quote(&string(arg, depth)?)),
         Val::Timestamp(at) => format!("timestamp(\"{at}\")"),
         Val::Duration(span) => format!("duration(\"{}s\")", convert::seconds(*span)),
         Val::Double(value) if value.is_finite() => format!("{value:.PRECISION$}"),
-        Val::Double(value) => format!("{:?}", convert::go_double(*value)),
+        Val::Double(value) => quote(&convert::go_double(*value)),
         Val::Int(_) | Val::Uint(_) | Val::Bool(_) | Val::Null | Val::Type(_) => string(arg, depth)?,
         other => return Err(format!("no formatting function for {}", other.type_name())),
     })

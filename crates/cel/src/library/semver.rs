@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use super::quantity::Quantity;
 use super::{Outcome, hosts, no_such_overload};
+use pilothouse_value::field::quote;
+
 use crate::error::EvalError;
 use crate::types::HostType;
 use crate::val::{Opaque, Val};
@@ -51,12 +53,12 @@ impl Opaque for Version {
 fn number(name: &str, text: &str) -> Result<u64, String> {
     let lower = name.to_lowercase();
     if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(format!("Invalid character(s) found in {lower} number {text:?}"));
+        return Err(format!("Invalid character(s) found in {lower} number {}", quote(text)));
     }
     if text.len() > 1 && text.starts_with('0') {
-        return Err(format!("{name} number must not contain leading zeroes {text:?}"));
+        return Err(format!("{name} number must not contain leading zeroes {}", quote(text)));
     }
-    text.parse().map_err(|_| format!("strconv.ParseUint: parsing {text:?}: value out of range"))
+    text.parse().map_err(|_| format!("strconv.ParseUint: parsing {}: value out of range", quote(text)))
 }
 
 fn is_word(text: &str) -> bool {
@@ -81,16 +83,19 @@ fn parse(text: &str) -> Result<Version, String> {
         }
         version.pre.push(if part.bytes().all(|b| b.is_ascii_digit()) {
             if part.len() > 1 && part.starts_with('0') {
-                return Err(format!("Numeric PreRelease version must not contain leading zeroes {part:?}"));
+                return Err(format!(
+                    "Numeric PreRelease version must not contain leading zeroes {}",
+                    quote(part)
+                ));
             }
             Part::Number(
                 part.parse()
-                    .map_err(|_| format!("strconv.ParseUint: parsing {part:?}: value out of range"))?,
+                    .map_err(|_| format!("strconv.ParseUint: parsing {}: value out of range", quote(part)))?,
             )
         } else if is_word(part) {
             Part::Word(part.to_owned())
         } else {
-            return Err(format!("Invalid character(s) found in prerelease {part:?}"));
+            return Err(format!("Invalid character(s) found in prerelease {}", quote(part)));
         });
     }
     for part in build.into_iter().flat_map(|build| build.split('.')) {
@@ -98,7 +103,7 @@ fn parse(text: &str) -> Result<Version, String> {
             return Err("Build meta data is empty".to_owned());
         }
         if !is_word(part) {
-            return Err(format!("Invalid character(s) found in build meta data {part:?}"));
+            return Err(format!("Invalid character(s) found in build meta data {}", quote(part)));
         }
         version.build.push(part.to_owned());
     }

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::{FieldKind, Message};
 use crate::library::convert;
-use crate::val::{Key, MapBuilder, Val};
+use crate::val::{MapBuilder, Val};
 
 /// The greatest whole number that JSON can hold, and its negative.
 const JSON_SAFE: u64 = (1 << 53) - 1;
@@ -75,11 +75,11 @@ pub(super) fn json(value: &Val<'_>) -> Native {
     })
 }
 
-/// A map with these entries. What cannot be a key was no text, and does not come here.
+/// A map with these entries, whose keys are texts.
 pub(super) fn made(entries: Vec<(Val<'static>, Val<'static>)>) -> Val<'static> {
     let mut builder = MapBuilder::default();
-    for (key, value) in entries.into_iter().filter(|(key, _)| Key::of(key).is_some()) {
-        // The last of two alike counts.
+    for (key, value) in entries {
+        // The last of two alike counts; a text can always be a key.
         builder.put(key, value).ok();
     }
     Val::Map(builder.build())

@@ -63,6 +63,11 @@ impl<'a> ListVal<'a> {
         (0..self.len()).map(|at| self.get(at).unwrap_or(Ok(Val::Null)))
     }
 
+    /// Where it is held, if an expression made it.
+    pub(super) fn address(&self) -> Option<usize> {
+        if let Repr::Owned(items, _) = &self.0 { Some(Arc::as_ptr(items).addr()) } else { None }
+    }
+
     /// All items as values.
     pub(crate) fn to_vec(&self) -> Result<Vec<Val<'a>>, EvalError> {
         match &self.0 {

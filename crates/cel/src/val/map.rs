@@ -10,6 +10,7 @@ use super::{Text, Val, view};
 use crate::decl::{DeclType, ObjectType};
 use crate::error::EvalError;
 use crate::escape::{escape, unescape};
+use crate::library::{hosts, net};
 
 /// A map or an object. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -28,10 +29,62 @@ pub(super) enum Repr<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Owned<'a> {
     pub(super) entries: Vec<(Val<'a>, Val<'a>)>,
-    index: HashMap<Key, usize>,
+    index: HashMap<MadeKey, usize>,
 }
 
-/// A key of a map: numbers that are equal are the same key, whatever their types.
+/// A key of a map that an expression made. As in a map of Go, numbers of different types are different keys, and of what Go
+/// knows by its address each is another key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum MadeKey {
+    Bool(bool),
+    Int(i64),
+    Uint(u64),
+    /// By its bits.
+    Double(u64),
+    Null,
+    String(Arc<str>),
+    Timestamp(i64, u32),
+    Duration(i64),
+    Type(Arc<str>),
+    /// An address or a prefix.
+    Net(String),
+    /// By its address; the entry keeps it where it is.
+    Address(usize),
+    /// Like no other.
+    Unique(usize),
+}
+
+impl MadeKey {
+    /// The key that a value is. `count` tells those apart that are like no other.
+    fn of(value: &Val<'_>, count: usize) -> Result<Self, EvalError> {
+        Ok(match value {
+            Val::Bool(value) => Self::Bool(*value),
+            Val::Int(value) => Self::Int(*value),
+            Val::Uint(value) => Self::Uint(*value),
+            Val::Double(value) if value.is_nan() => Self::Unique(count),
+            Val::Double(value) => Self::Double(if *value == 0.0 { 0 } else { value.to_bits() }),
+            Val::Null => Self::Null,
+            Val::String(Text::Borrowed(text)) => Self::String((*text).into()),
+            Val::String(Text::Shared(text)) => Self::String(Arc::clone(text)),
+            Val::Timestamp(at) => Self::Timestamp(at.unix_seconds(), at.subsec_nanos()),
+            Val::Duration(span) => Self::Duration(*span),
+            Val::Type(ty) => Self::Type(Arc::clone(&ty.0)),
+            Val::Bytes(_) => return Err(EvalError::Unhashable("types.Bytes")),
+            Val::List(list) => list.address().map_or(Self::Unique(count), Self::Address),
+            Val::Map(map) => map.address().map_or(Self::Unique(count), Self::Address),
+            Val::Optional(None) => Self::Address(0),
+            Val::Optional(Some(inner)) => Self::Address(Arc::as_ptr(inner).addr()),
+            Val::Opaque(opaque) => match (net::text(value), opaque.host_type()) {
+                (Some(text), _) => Self::Net(text),
+                (None, hosts::SEMVER) => return Err(EvalError::Unhashable("[]semver.PRVersion")),
+                (None, _) => Self::Address(Arc::as_ptr(opaque).cast::<()>().addr()),
+            },
+            Val::Preserved(_) => Self::Unique(count),
+        })
+    }
+}
+
+/// A scalar of a set of constants: numbers that are equal are the same, whatever their types.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Key {
     Bool(bool),
@@ -91,10 +144,10 @@ impl<'a> MapBuilder<'a> {
     /// # Errors
     /// When a value of this type cannot be a key.
     pub(crate) fn insert(&mut self, key: Val<'a>, value: Val<'a>) -> Result<bool, EvalError> {
-        let known = Self::key(&key)?;
-        if self.0.index.contains_key(&known) {
+        if self.0.find(&key).is_some() {
             return Ok(false);
         }
+        let known = MadeKey::of(&key, self.0.entries.len())?;
         self.0.index.insert(known, self.0.entries.len());
         self.0.entries.push((key, value));
         Ok(true)
@@ -105,7 +158,7 @@ impl<'a> MapBuilder<'a> {
     /// # Errors
     /// When a value of this type cannot be a key.
     pub(crate) fn put(&mut self, key: Val<'a>, value: Val<'a>) -> Result<(), EvalError> {
-        let known = Self::key(&key)?;
+        let known = MadeKey::of(&key, self.0.entries.len())?;
         match self.0.index.get(&known).and_then(|at| self.0.entries.get_mut(*at)) {
             Some(entry) => *entry = (key, value),
             None => {
@@ -118,15 +171,13 @@ impl<'a> MapBuilder<'a> {
 
     /// Takes out the entry of a key.
     pub(crate) fn remove(&mut self, key: &Val<'a>) {
-        let Some(at) = Key::of(key).and_then(|key| self.0.index.remove(&key)) else { return };
+        let Some(at) = MadeKey::of(key, usize::MAX).ok().and_then(|key| self.0.index.remove(&key)) else {
+            return;
+        };
         if at < self.0.entries.len() {
             self.0.entries.remove(at);
         }
         self.0.index.values_mut().filter(|place| **place > at).for_each(|place| *place -= 1);
-    }
-
-    fn key(key: &Val<'_>) -> Result<Key, EvalError> {
-        Key::of(key).ok_or_else(|| EvalError::new(format!("unsupported key type: {}", key.type_name())))
     }
 
     pub(crate) fn build(self) -> MapVal<'a> {
@@ -134,7 +185,33 @@ impl<'a> MapBuilder<'a> {
     }
 }
 
+impl<'a> Owned<'a> {
+    /// The value of a key. A number that is not there is looked for as one of another type.
+    fn find(&self, key: &Val<'_>) -> Option<&Val<'a>> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        let at = |key: &MadeKey| self.index.get(key);
+        let found = at(&MadeKey::of(key, usize::MAX).ok()?).or_else(|| match *key {
+            Val::Double(value) if value.fract() == 0.0 => {
+                let int = (-(2f64.powi(63))..2f64.powi(63)).contains(&value).then_some(value as i64);
+                let uint = (0.0..2f64.powi(64)).contains(&value).then_some(value as u64);
+                int.and_then(|int| at(&MadeKey::Int(int))).or_else(|| at(&MadeKey::Uint(uint?)))
+            }
+            Val::Int(value) => at(&MadeKey::Uint(u64::try_from(value).ok()?)),
+            Val::Uint(value) => at(&MadeKey::Int(i64::try_from(value).ok()?)),
+            _ => None,
+        })?;
+        self.entries.get(*found).map(|(_, value)| value)
+    }
+}
+
 impl<'a> MapVal<'a> {
+    /// Where it is held, if an expression made it.
+    fn address(&self) -> Option<usize> {
+        if let Repr::Owned(owned) = &self.0 { Some(Arc::as_ptr(owned).addr()) } else { None }
+    }
+
     pub(super) const fn dynamic(map: &'a Map) -> Self {
         Self(Repr::Dynamic(map))
     }
@@ -175,7 +252,7 @@ impl<'a> MapVal<'a> {
                 Some(view::view(value, object.property(&name)?.ty()))
             }
             Repr::Owned(owned) => {
-                let at = owned.index.get(&Key::String(key.into()))?;
+                let at = owned.index.get(&MadeKey::String(key.into()))?;
                 owned.entries.get(*at).map(|(_, value)| Ok(value.clone()))
             }
         }
@@ -184,10 +261,7 @@ impl<'a> MapVal<'a> {
     /// The value of any key.
     pub(crate) fn find(&self, key: &Val<'_>) -> Option<Result<Val<'a>, EvalError>> {
         match (&self.0, key) {
-            (Repr::Owned(owned), key) => {
-                let at = owned.index.get(&Key::of(key)?)?;
-                owned.entries.get(*at).map(|(_, value)| Ok(value.clone()))
-            }
+            (Repr::Owned(owned), key) => owned.find(key).map(|value| Ok(value.clone())),
             (_, Val::String(key)) => self.get(key),
             // Looking up anything but a string in what has only strings is a mistake, not an absence.
             (Repr::Dynamic(_), _) => None,

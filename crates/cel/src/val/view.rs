@@ -1,8 +1,7 @@
 //! Reading documents as values. Source: `k8s.io/apiserver/pkg/cel/common/valuesunstructured.go`.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use pilothouse_value::Value;
+use pilothouse_value::base64::{self, Alphabet};
 
 use super::{ListVal, MapVal, Text, Val};
 use crate::decl::{DeclType, Shape};
@@ -51,8 +50,8 @@ pub(super) fn view<'a>(document: &'a Value, decl: &'a DeclType) -> Result<Val<'a
         (Shape::DateTime, Value::String(text)) => time::parse_loose_date_time(text)
             .map(Val::Timestamp)
             .map_err(|why| EvalError::new(format!("Invalid date-time formatted string {text}: {why}"))),
-        (Shape::Bytes, Value::String(text)) => STANDARD
-            .decode(text)
+        // As upstream: the alphabet of URLs, although the schema asks for the other one.
+        (Shape::Bytes, Value::String(text)) => base64::decode(Alphabet::Url, text.as_bytes())
             .map(|bytes| Val::Bytes(bytes.into()))
             .map_err(|why| EvalError::new(format!("Invalid byte formatted string {text}: {why}"))),
         (Shape::Preserved, _) => Ok(Val::Preserved(document)),
