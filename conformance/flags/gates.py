@@ -7,6 +7,7 @@ import subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 OUT = os.path.join(HERE, "..", "..", "crates", "envtest", "src", "flags", "gates.txt")
+SUITES = os.path.join(os.path.dirname(OUT), "suites.txt")
 FLAGS = os.path.join(HERE, "..", "recorded", "flags.txt")
 HEAD = """# The feature gates of kube-apiserver 1.37.2: their defaults, and ! for those that are locked. Made by conformance/flags/gates.py.
 """
@@ -47,6 +48,9 @@ def main():
     flags = sorted(set(re.findall(r"^ {2,6}(?:-\w, )? *--([\w-]+)", shown, re.M)))
     with open(FLAGS, "w") as out:
         out.write("\n".join(flags) + "\n")
+    suites = re.findall(r"--tls-cipher-suites strings(?:.*\n){3}", shown)
+    with open(SUITES, "w") as out:
+        out.write("".join(f"{name}\n" for name in sorted(set(re.findall(r"TLS_\w+", suites[0])))))
     print(len(gates), "gates", len(flags), "flags")
 
 

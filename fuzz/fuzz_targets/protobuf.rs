@@ -11,7 +11,7 @@ fuzz_target!(|data: &[u8]| {
         if let Ok((gvk, mut value)) = proto::decode(body) {
             if builtin::decode(&gvk, &mut value).is_ok() {
                 builtin::default(&gvk, &mut value);
-                let _errors = builtin::validate(&gvk, &value, None);
+                let _errors = builtin::validate(&gvk, &value, None, builtin::Policy::default());
             }
         }
     }

@@ -82,8 +82,19 @@ where
         matches!(origin, Origin::Network { compress: true, .. }) && compress::wanted(request.headers());
     let id = audit_id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();
     let mut level = None;
-    let answer = AssertUnwindSafe(route(state, origin, request, id, &mut level)).catch_unwind();
-    let mut response = match answer.await {
+    let (comes_in, script) = match origin {
+        Origin::Network { .. } => (Some(state.clone()), state.network.origin(request.headers())),
+        Origin::Inside(_) => (None, None),
+    };
+    let asks_first = script.is_some() && request.method() == http::Method::OPTIONS;
+    let answer = async {
+        if asks_first {
+            // A browser asks whether a script may ask; nobody has to be known for that.
+            return Ok(render::bare(204));
+        }
+        route(state, origin, request, id, &mut level).await
+    };
+    let mut response = match AssertUnwindSafe(answer).catch_unwind().await {
         Ok(Ok(response)) => response,
         Ok(Err(status)) => {
             let accept = accept.as_ref().and_then(|value| value.to_str().ok());
@@ -101,6 +112,9 @@ where
     }
     if compresses {
         response = compress::compress(response);
+    }
+    if let Some(state) = comes_in {
+        state.network.write(response.headers_mut(), script);
     }
     if let Some(level) = level {
         level.write(response.headers_mut());

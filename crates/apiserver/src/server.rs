@@ -27,6 +27,7 @@ use crate::authorization::{Mode, NamedMode};
 use crate::doors::client::Client;
 use crate::doors::in_flight::{self, InFlight};
 use crate::doors::listen::{self, ListenError, Listening};
+use crate::doors::network::Network;
 use crate::doors::service::LocalService;
 use crate::fairness::Fairness;
 use crate::kubelet::Kubelet;
@@ -82,6 +83,7 @@ pub struct Builder {
     tuning: Tuning,
     presence: Presence,
     fair: bool,
+    network: Network,
     in_flight: usize,
     enabled_plugins: Vec<String>,
     disabled_plugins: Vec<String>,
@@ -273,6 +275,13 @@ impl Builder {
         self
     }
 
+    /// How the server behaves towards those who come over the network.
+    #[must_use]
+    pub fn network(mut self, network: Network) -> Builder {
+        self.network = network;
+        self
+    }
+
     /// How many requests from the network are answered at once. More wait for up to 15 seconds and are then refused with
     /// 429. Requests that last and those of an exempt priority level, as administrators' are, do not count. Default: 600.
     #[must_use]
@@ -347,6 +356,7 @@ impl Builder {
             tuning: self.tuning,
             fairness: Fairness::new(self.fair),
             presence: self.presence,
+            network: self.network,
             in_flight: InFlight::new(self.in_flight),
             address: OnceLock::new(),
             authorizer,
@@ -408,6 +418,7 @@ impl Server {
             tuning: Tuning::default(),
             presence: Presence::default(),
             fair: true,
+            network: Network::default(),
             in_flight: in_flight::DEFAULT,
             enabled_plugins: Vec::new(),
             disabled_plugins: Vec::new(),

@@ -21,6 +21,7 @@ use crate::authentication::impersonation::Memory;
 use crate::authentication::user::User;
 use crate::authorization::rbac::Authorizer;
 use crate::doors::in_flight::InFlight;
+use crate::doors::network::Network;
 use crate::fairness::Fairness;
 use crate::kubelet::Kubelet;
 use crate::objects::allocate::Allocations;
@@ -66,6 +67,8 @@ pub(crate) struct State {
     pub(crate) in_flight: InFlight,
     /// Numbers and switches.
     pub(crate) tuning: Tuning,
+    /// How it behaves towards the network.
+    pub(crate) network: Network,
     /// The admission plugins that run.
     pub(crate) plugins: Chain,
     /// Whether a pod needs its service account to be there.

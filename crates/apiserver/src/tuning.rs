@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use pilothouse_schema::builtin::Policy;
+
 /// See the module. The defaults are kube-apiserver's.
 #[derive(Clone, Debug)]
 pub struct Tuning {
@@ -17,6 +19,11 @@ pub struct Tuning {
     pub unreachable_seconds: i64,
     /// The most seconds that a token is issued for; `None` for no other bound than that of requests.
     pub longest_token_seconds: Option<i64>,
+    /// Whether a token for a pod that is asked for as the admission plugin ServiceAccount asks for one is good for longer: clients
+    /// of old never read theirs again. Default: yes.
+    pub extended_tokens: bool,
+    /// What pods may do. Default: everything.
+    pub pods: Policy,
     /// Whether a caller may be allowed to impersonate for some requests only (`ConstrainedImpersonation`). Default: yes.
     pub constrained_impersonation: bool,
     /// Whether a node may ask for certificates of others (`AllowInsecureKubeletCertificateSigningRequests`). Default: no.
@@ -34,6 +41,8 @@ impl Default for Tuning {
             not_ready_seconds: 300,
             unreachable_seconds: 300,
             longest_token_seconds: None,
+            extended_tokens: true,
+            pods: Policy::default(),
             constrained_impersonation: true,
             any_kubelet_certificate: false,
             node_audiences: true,

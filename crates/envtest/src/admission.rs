@@ -5,7 +5,7 @@ use std::path::Path;
 use pilothouse_apiserver::{Builder, Value, plugin_names};
 use pilothouse_value::parse;
 
-use crate::flags::Parsed;
+use crate::flags::{FlagError, Parsed};
 use crate::{Error, serving};
 
 const FLAG: &str = "admission-control-config-file";
@@ -22,6 +22,10 @@ pub(crate) fn configure(builder: Builder, flags: &Parsed) -> Result<Builder, Err
         true => (flags.list("enable-admission-plugins"), flags.list("disable-admission-plugins")),
         false => (only.clone(), Vec::new()),
     };
+    if let Some(unknown) = only.iter().find(|name| !plugin_names().any(|own| own == **name)) {
+        let text = format!("admission-control plugin {unknown:?} is unknown");
+        return Err(FlagError::Conflict(text).into());
+    }
     for name in plugin_names().filter(|_| !only.is_empty()) {
         if !only.contains(&name) {
             disabled.push(name);

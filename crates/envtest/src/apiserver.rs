@@ -6,7 +6,10 @@ use std::sync::Arc;
 use pilothouse_apiserver::{Builder, Server};
 
 use crate::flags::Parsed;
-use crate::{Error, access, admission, auditing, keeping, presence, serving, signals, switches, tell};
+use crate::{
+    Error, access, admission, auditing, contradictions, doors, keeping, presence, serving, signals, switches,
+    tell,
+};
 
 /// Runs until SIGTERM or SIGINT, and then lets requests that are under way end.
 ///
@@ -14,6 +17,7 @@ use crate::{Error, access, admission, auditing, keeping, presence, serving, sign
 /// If a flag or a file that one names makes no sense, or the address cannot be had.
 pub(crate) async fn run(flags: &Parsed) -> Result<(), Error> {
     let ended = signals::termination()?;
+    contradictions::check(flags)?;
     let bind = flags.parsed::<IpAddr>("bind-address")?.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
     let address = SocketAddr::new(bind, flags.parsed("secure-port")?.unwrap_or(6443));
     let builder = configure(Server::builder(), flags, bind)?.store(keeping::store(flags).await?);
@@ -43,6 +47,7 @@ fn configure(builder: Builder, flags: &Parsed, bind: IpAddr) -> Result<Builder, 
     addresses.extend([bind, IpAddr::V4(Ipv4Addr::LOCALHOST)].iter().filter(|ip| !ip.is_unspecified()));
     addresses.dedup();
     let builder = builder.service_network(network, prefix).serving(serving::pair(flags, &addresses)?);
+    let builder = doors::configure(builder, flags)?;
     let builder = switches::configure(builder, flags)?;
     let builder = presence::configure(builder, flags)?;
     let builder = access::configure(builder, flags)?;

@@ -8,6 +8,8 @@ mod admission;
 mod apiserver;
 pub mod assets;
 mod auditing;
+mod contradictions;
+mod doors;
 mod etcd;
 mod etcd_client;
 mod etcd_rpc;

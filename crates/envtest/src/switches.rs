@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use pilothouse_apiserver::{Builder, LeftOut, Tuning};
+use pilothouse_apiserver::{Builder, LeftOut, Policy, Tuning};
 
 use crate::Error;
 use crate::flags::{FlagError, Parsed};
@@ -37,6 +37,8 @@ pub(crate) fn configure(builder: Builder, flags: &Parsed) -> Result<Builder, Err
             .duration("service-account-max-token-expiration")?
             .filter(|time| !time.is_zero())
             .and_then(|time| i64::try_from(time.as_secs()).ok()),
+        extended_tokens: flags.boolean("service-account-extend-token-expiration", true)?,
+        pods: Policy { privileged: flags.boolean("allow-privileged", false)? },
         constrained_impersonation: on("ConstrainedImpersonation"),
         any_kubelet_certificate: on("AllowInsecureKubeletCertificateSigningRequests"),
         node_audiences: on("ServiceAccountNodeAudienceRestriction"),
@@ -107,13 +109,10 @@ pub(crate) fn is_off(flags: &Parsed, version: &str) -> bool {
 
 /// What `--runtime-config` turns off. What is in alpha or beta upstream is not there, so that turning it on changes nothing.
 fn left_out(flags: &Parsed) -> Result<LeftOut, FlagError> {
-    let mut said: BTreeMap<&str, bool> = BTreeMap::new();
+    let mut said: BTreeMap<&str, &str> = BTreeMap::new();
     for pair in flags.list("runtime-config") {
         let (key, value) = pair.split_once('=').unwrap_or((pair, "true"));
-        match boolean(if value.is_empty() { "true" } else { value }) {
-            Ok(value) => said.insert(key, value),
-            Err(why) => return conflict(format!("invalid value of {key}: {value}, err: {why}")),
-        };
+        said.insert(key, if value.is_empty() { "true" } else { value });
     }
     let served: Vec<(String, &str)> = pilothouse_apiserver::served()
         .map(|(group, version, plural)| {
@@ -135,6 +134,11 @@ fn left_out(flags: &Parsed) -> Result<LeftOut, FlagError> {
     if !unknown.is_empty() {
         return conflict(format!("unknown api groups {}", unknown.join(",")));
     }
+    let read = |(key, value)| match boolean(value) {
+        Ok(on) => Ok((key, on)),
+        Err(why) => conflict(format!("invalid value of {key}: {value}, err: {why}")),
+    };
+    let said: BTreeMap<&str, bool> = said.into_iter().map(read).collect::<Result<_, _>>()?;
     if said.len() == 1 && said.get("api/all") == Some(&false) {
         return conflict("invalid runtime-config with only api/all=false".to_owned());
     }
@@ -212,6 +216,14 @@ pub(crate) fn service_network(flags: &Parsed) -> Result<(Ipv4Addr, u32), FlagErr
     let given = flags.list("service-cluster-ip-range");
     if given.is_empty() {
         return Ok((Ipv4Addr::new(10, 0, 0, 0), 24));
+    }
+    let is_network = |text: &str| {
+        let (address, prefix) = text.split_once('/')?;
+        let most = if address.parse::<std::net::IpAddr>().ok()?.is_ipv4() { 32 } else { 128 };
+        prefix.parse::<u32>().ok().filter(|prefix| *prefix <= most)
+    };
+    if let Some(at) = given.iter().position(|text| is_network(text).is_none()) {
+        return conflict(format!("service-cluster-ip-range[{at}] is not a valid cidr"));
     }
     let mut networks = given.iter().filter_map(|text| {
         let (address, prefix) = text.split_once('/')?;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use pilothouse_value::{Status, Value, field, json, object};
 
 use super::{Attributes, Operation, Plugin, push};
+use crate::authentication::tokens::INJECTED_SECONDS;
 use crate::registry::resource;
 use crate::state::{State, Target};
 
@@ -14,8 +15,6 @@ use crate::state::{State, Target};
 const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// How long a pod waits for the default account of its namespace.
 const ACCOUNT_PATIENCE: Duration = Duration::from_secs(1);
-/// Seconds that a mounted token is asked for; the odd seven tell it from others in audit logs.
-const TOKEN_SECONDS: i64 = 3607;
 
 /// A namespace's first pod may come before its default account; this waits a little for it, as upstream
 /// does. Called before a pod is made.
@@ -149,7 +148,7 @@ fn mount_token(pod: &mut Value) {
         return;
     }
     let sources = json!([
-        {"serviceAccountToken": {"expirationSeconds": TOKEN_SECONDS, "path": "token"}},
+        {"serviceAccountToken": {"expirationSeconds": INJECTED_SECONDS, "path": "token"}},
         {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
         {"downwardAPI": {"items": [
             {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}},

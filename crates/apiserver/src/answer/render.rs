@@ -371,6 +371,13 @@ fn partial(value: &Value, api_version: &str) -> Value {
     partial
 }
 
+/// An answer of no form, whose body is yet to come if it has one.
+pub(crate) fn bare(code: u16) -> Response<Body> {
+    let mut response = response(code, "", Body::full(""));
+    response.headers_mut().remove(header::CONTENT_TYPE);
+    response
+}
+
 /// A response with the headers that every answer has.
 pub(crate) fn response(code: u16, content_type: &'static str, body: Body) -> Response<Body> {
     let mut response = Response::new(body);

@@ -3,6 +3,7 @@
 //! Keys are ECDSA P-256: a new one takes microseconds, and every client of Kubernetes accepts it.
 
 use crate::authentication::user::{AUTHENTICATED, CREDENTIAL_ID, User};
+use crate::doors::network::Network;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
     KeyPair, KeyUsagePurpose,
@@ -11,8 +12,10 @@ use rustls::client::danger::HandshakeSignatureValid;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime, pem::PemObject};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::version::{TLS12, TLS13};
 use rustls::{
     DigitallySignedStruct, DistinguishedName as TlsName, RootCertStore, ServerConfig, SignatureScheme,
+    SupportedProtocolVersion,
 };
 use std::sync::Arc;
 use x509_parser::prelude::{FromDer, X509Certificate};
@@ -274,19 +277,24 @@ fn provider() -> Arc<rustls::crypto::CryptoProvider> {
 ///
 /// # Errors
 /// When certificate and key are not PEM, or do not fit.
-pub fn server_config(identity: &CertifiedKey) -> Result<ServerConfig, CertError> {
+pub(crate) fn server_config(identity: &CertifiedKey, network: &Network) -> Result<ServerConfig, CertError> {
     let tls = |why: rustls::Error| CertError::Tls(why.to_string());
     let chain = read_certificates("the server's certificate", &identity.certificate)?;
     let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes())
         .map_err(|why| CertError::Pem { what: "the server's key", why: why.to_string() })?;
     let provider = provider();
+    let all: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
+    let versions = if network.tls12 { &all[..] } else { &all[..1] };
     let mut config = ServerConfig::builder_with_provider(provider.clone())
-        .with_safe_default_protocol_versions()
+        .with_protocol_versions(versions)
         .map_err(tls)?
         .with_client_cert_verifier(Arc::new(AnyCertificate { provider }))
         .with_single_cert(chain, key)
         .map_err(tls)?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    if network.http2 {
+        config.alpn_protocols.insert(0, b"h2".to_vec());
+    }
     Ok(config)
 }
 

@@ -9,7 +9,7 @@ mod legacy;
 mod review;
 
 pub use legacy::TokenIssuer;
-pub(crate) use review::{DEFAULT_SECONDS, extra};
+pub(crate) use review::{DEFAULT_SECONDS, INJECTED_SECONDS, extra};
 pub use review::{token_request, token_review};
 
 use crate::authentication::user::{CREDENTIAL_ID, User};
@@ -133,6 +133,8 @@ pub struct Claims<'a> {
     pub issued: Timestamp,
     /// For how many seconds.
     pub seconds: i64,
+    /// After how many seconds whoever still shows it should have had a new one; `None` if it is simply over then.
+    pub warn_after: Option<i64>,
     /// What else the token is bound to: the word in the token (`pod`, `node`, `secret`), the name and the uid.
     pub bound: &'a [(&'a str, String, String)],
 }
@@ -246,6 +248,9 @@ impl Signer {
             if !uid.is_empty() {
                 payload.set(&["kubernetes.io", kind, "uid"], uid);
             }
+        }
+        if let Some(seconds) = claims.warn_after {
+            payload.set(&["kubernetes.io", "warnafter"], issued.saturating_add(seconds));
         }
         self.seal(&payload)
     }

@@ -25,8 +25,6 @@ const CONNECTIONS: usize = 4096;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long requests that are under way get to end when the server stops.
 const GRACE: Duration = Duration::from_secs(2);
-/// Most requests at once on one HTTP/2 connection.
-const STREAMS: u32 = 1000;
 
 /// Why the server does not listen.
 #[derive(Debug, thiserror::Error)]
@@ -104,7 +102,7 @@ pub(crate) async fn listen(state: Arc<State>, address: SocketAddr) -> Result<Lis
         Some(given) => given.clone(),
         None => issue(&state, bound)?,
     };
-    let acceptor = TlsAcceptor::from(Arc::new(certs::server_config(&identity)?));
+    let acceptor = TlsAcceptor::from(Arc::new(certs::server_config(&identity, &state.network)?));
     // A server that listens a second time is still known by where it did first.
     let _first = state.address.set(bound);
     if let Err(status) = presence::listening(&state, bound) {
@@ -208,6 +206,7 @@ async fn connection(
         .map(|own| own.clone().into_owned())
         .collect();
     let origin = Origin::Network { certificates, compress, peer };
+    let streams = state.network.http2_streams;
     let service = hyper::service::service_fn(move |request| {
         let log = Logged::of(&request);
         let answer = pipeline::handle(state.clone(), origin.clone(), request);
@@ -221,7 +220,7 @@ async fn connection(
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
-    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(STREAMS);
+    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(streams);
     let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
     let connection = watcher.watch(connection.into_owned());
     if let Err(error) = connection.await {

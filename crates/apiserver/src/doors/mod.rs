@@ -4,4 +4,5 @@ pub(crate) mod body;
 pub(crate) mod client;
 pub(crate) mod in_flight;
 pub(crate) mod listen;
+pub(crate) mod network;
 pub(crate) mod service;

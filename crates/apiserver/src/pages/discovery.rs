@@ -43,7 +43,7 @@ pub(crate) fn serve(
             "versions": ["v1"],
             "serverAddressByClientCIDRs": [{
                 "clientCIDR": "0.0.0.0/0",
-                "serverAddress": state.address.get().map(ToString::to_string).unwrap_or_default(),
+                "serverAddress": state.network.shown(state.address.get().copied()),
             }],
         }),
         ["apis"] => {

@@ -134,10 +134,10 @@ pub(crate) fn serve<B>(table: &Table, request: &Request<B>, query: &Query) -> Re
 
 fn serve_v2(table: &Table, asked: Asked<'_>) -> Response<Body> {
     let mut response = match negotiated(&clauses(asked.headers), V2) {
-        None => bare(406),
+        None => render::bare(406),
         Some(form) => {
             let kept = swagger(table);
-            let mut response = bare(200);
+            let mut response = render::bare(200);
             describe(&mut response, &kept.hash, form, V2);
             let large = || Bytes::from_owner(Held(kept.clone(), form));
             let mut response = ranges::serve(response, asked, kept.since, large);
@@ -171,7 +171,7 @@ fn compressed(kept: &Arc<Kept>, form: Form) -> Bytes {
 
 /// Where each document is.
 fn index(table: &Table, asked: Asked<'_>) -> Response<Body> {
-    let mut response = bare(200);
+    let mut response = render::bare(200);
     // The aggregator names no type, and Go finds that it is text.
     let kind = HeaderValue::from_static("text/plain; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
@@ -203,15 +203,15 @@ fn serve_v3(table: &Table, path: &str, asked: Asked<'_>, query: &Query, is_folde
     let hash = match (built_in, &kept) {
         (Some((_, hash)), _) if !is_folder => hash,
         (_, Some(kept)) => kept.hash.as_str(),
-        _ => return bare(404),
+        _ => return render::bare(404),
     };
     let clauses = clauses(asked.headers);
     let form = negotiated(&clauses, V3);
     if clauses.is_empty() {
         // Upstream answers a header that it cannot read with nothing at all.
-        return bare(200);
+        return render::bare(200);
     }
-    let mut response = bare(if form.is_some() { 200 } else { 406 });
+    let mut response = render::bare(if form.is_some() { 200 } else { 406 });
     response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
     let Some(form) = form else { return response };
     describe(&mut response, hash, form, V3);
@@ -248,13 +248,6 @@ fn serve_v3(table: &Table, path: &str, asked: Asked<'_>, query: &Query, is_folde
 fn started() -> SystemTime {
     static STARTED: OnceLock<SystemTime> = OnceLock::new();
     *STARTED.get_or_init(SystemTime::now)
-}
-
-/// An answer without a type.
-fn bare(code: u16) -> Response<Body> {
-    let mut response = render::response(code, JSON, Body::full(""));
-    response.headers_mut().remove(header::CONTENT_TYPE);
-    response
 }
 
 /// Writes the type of a document, and by which hash it is known.

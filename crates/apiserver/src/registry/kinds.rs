@@ -92,6 +92,7 @@ pub(crate) fn warn(context: &Context, resource: &Resource, new: &Value, old: Opt
 /// Checks what a status or an action changes. Of built-in kinds each has rules of its own: a binding places a pod, whose
 /// spec may not change otherwise.
 pub(crate) fn validate_subresource(
+    context: &Context,
     resource: &Resource,
     subresource: &str,
     new: &Value,
@@ -102,7 +103,13 @@ pub(crate) fn validate_subresource(
     }
     let Some(custom) = &resource.custom else {
         let mut errors = metadata::validate_finalizers(new);
-        errors.extend(builtin::validate_subresource(&resource.gvk(), subresource, new, old));
+        errors.extend(builtin::validate_subresource(
+            &resource.gvk(),
+            subresource,
+            new,
+            old,
+            context.state.tuning.pods,
+        ));
         return errors;
     };
     let mut errors = schema::validate_status(resource.schema(), new, old);
@@ -176,7 +183,7 @@ pub(crate) async fn validate(
         let (new, old) = (new.clone(), old.cloned());
         heavy::run(move || definition::validate(&new, old.as_deref())).await
     } else {
-        rules(resource, new, old.map(Arc::as_ref))
+        rules(context, resource, new, old.map(Arc::as_ref))
     };
     let shows_given = resource.is_built_in()
         && !errors.is_empty()
@@ -185,7 +192,13 @@ pub(crate) async fn validate(
     if let Some(given) = context.given().filter(|_| shows_given) {
         errors = metadata::validate_finalizers(new);
         let old = old.map(Arc::as_ref);
-        errors.extend(builtin::validate_as_given(&resource.gvk(), new, old, &given));
+        errors.extend(builtin::validate_as_given(
+            &resource.gvk(),
+            new,
+            old,
+            context.state.tuning.pods,
+            &given,
+        ));
     }
     // The pods of a node in this process have addresses of the loopback network, and there Services lead.
     let leads_to_pods = resource.is("", "endpoints") || resource.is("discovery.k8s.io", "endpointslices");
@@ -195,7 +208,7 @@ pub(crate) async fn validate(
     errors
 }
 
-fn rules(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<field::Error> {
+fn rules(context: &Context, resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<field::Error> {
     if resource.is(crd::GROUP, crd::PLURAL) {
         return definition::validate(new, old);
     }
@@ -204,7 +217,7 @@ fn rules(resource: &Resource, new: &Value, old: Option<&Value>) -> Vec<field::Er
         if admission::webhook::configures_webhooks(resource) {
             errors.extend(builtin::validate_webhooks(new, old, &admission::check_condition));
         } else {
-            errors.extend(builtin::validate(&resource.gvk(), new, old));
+            errors.extend(builtin::validate(&resource.gvk(), new, old, context.state.tuning.pods));
         }
         return errors;
     }

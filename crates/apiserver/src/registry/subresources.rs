@@ -54,7 +54,8 @@ pub(crate) async fn create(
             let state = &context.state;
             let (signer, objects) = (&state.identity.signer, &*state.identity.authenticator.objects);
             let now = state.clock.now();
-            tokens::token_request(signer, objects, now, &target.namespace, &target.name, &request)
+            let extends = state.tuning.extended_tokens;
+            tokens::token_request(signer, objects, now, &target.namespace, &target.name, &request, extends)
                 .map(Document::from)
         }
         (plural, _) => Err(Status::not_implemented(format!(

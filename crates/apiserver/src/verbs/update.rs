@@ -264,7 +264,7 @@ async fn judge(
     }
     errors.extend(match target.subresource.as_deref() {
         None | Some("scale") => kinds::validate(context, resource, &new, Some(current)).await,
-        Some(name) => kinds::validate_subresource(resource, name, &new, current),
+        Some(name) => kinds::validate_subresource(context, resource, name, &new, current),
     });
     let errors = kinds::check_rules(context, resource, &new, Some(current), errors).await;
     if !errors.is_empty() {

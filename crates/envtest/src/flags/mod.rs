@@ -3,6 +3,7 @@
 
 mod apiserver;
 mod etcd;
+mod values;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -31,7 +32,7 @@ pub(crate) enum FlagError {
     #[error("flag needs an argument: --{0}")]
     NoValue(String),
     /// The value is none of the flag's kind.
-    #[error("invalid argument {value:?} for \"--{flag}\" flag: {why}")]
+    #[error("invalid argument {value:?} for \"{}{flag}\" flag: {why}", if flag.starts_with('-') { "" } else { "--" })]
     Invalid { flag: &'static str, value: String, why: String },
     /// Flags that do not go together, or a value that only makes no sense beside others.
     #[error("{0}")]
@@ -154,12 +155,24 @@ pub(crate) fn parse(tool: Tool, arguments: &[OsString]) -> Result<Parsed, FlagEr
             }
         };
         match known {
-            Some(flag) => parsed.values.entry(flag.name).or_default().push(value),
+            Some(flag) => {
+                if tool == Tool::KubeApiserver
+                    && let Err(why) = values::check(flag.kind, &value)
+                {
+                    return Err(FlagError::Invalid { flag: shown(flag.name), value, why });
+                }
+                parsed.values.entry(flag.name).or_default().push(value);
+            }
             None if parsed.unknown.contains(&name) => {}
             None => parsed.unknown.push(name),
         }
     }
     if words.is_empty() { Ok(parsed) } else { Err(FlagError::Words { tool: tool.name(), words }) }
+}
+
+/// How a complaint names a flag: one has a short form.
+fn shown(name: &'static str) -> &'static str {
+    if name == "v" { "-v, --v" } else { name }
 }
 
 /// The name of a flag, and the value that stands behind `=`; `None` for a word that is no flag.

@@ -2,6 +2,8 @@
 
 use std::process::{Command, Output};
 
+use pilothouse_apiserver::{User, Value};
+
 use crate::plane::{PROGRAM, Plane, Tool};
 
 fn run(name: &str, arguments: &[&str]) -> Output {
@@ -28,6 +30,86 @@ fn help_lists_the_flags_that_envtest_looks_for() {
     assert!(etcd.status.success() && lists(&etcd.stdout, "unsafe-no-fsync"));
     assert_eq!(run("kube-apiserver", &["--version"]).stdout, b"Kubernetes v1.37.2\n");
     assert!(run("etcd", &["-version"]).stdout.starts_with(b"etcd Version: 3."));
+}
+
+/// What `conformance/flags/effects.py` wrote down of a real kube-apiserver 1.37.2.
+fn recorded() -> Vec<Value> {
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/recorded/flags.json");
+    let text = std::fs::read_to_string(file).unwrap();
+    pilothouse_value::parse::json(text.as_bytes()).unwrap().value.as_array().unwrap().to_vec()
+}
+
+fn texts(line: &Value, member: &str) -> Vec<String> {
+    line.items_at(&[member]).iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn flags_do_what_they_do_with_a_real_server() {
+    let plane = Plane::start();
+    let admin = plane.client(&User::admin());
+    for case in recorded().iter().filter(|line| line.get("case").is_some()) {
+        let flags = texts(case, "flags");
+        let api = plane.api(&flags.iter().map(String::as_str).collect::<Vec<_>>());
+        let port = format!(":{}", api.address.port());
+        for step in case.items_at(&["steps"]) {
+            let given = step.get("headers").and_then(Value::as_object);
+            let headers = given.into_iter().flat_map(|all| all.iter());
+            let headers: Vec<(&str, &str)> =
+                headers.map(|(name, value)| (name, value.as_str().unwrap())).collect();
+            let who = headers.iter().all(|(name, _)| *name != "Authorization").then_some(&admin);
+            let body = match step.get("body") {
+                Some(Value::String(text)) => text.clone(),
+                Some(document) => document.to_json(),
+                None => String::new(),
+            };
+            let (method, path) = (step.str_at(&["method"]).unwrap(), step.str_at(&["path"]).unwrap());
+            let answer = api.ask(who, (method, path), &headers, &body).await;
+            let (head, body) = answer.into_parts();
+            assert_eq!(Some(i64::from(head.status.as_u16())), step.i64_at(&["code"]), "{step}");
+            for (name, value) in step.get("shown").and_then(Value::as_object).unwrap().iter() {
+                assert_eq!(
+                    head.headers.get(name).map(|own| own.to_str().unwrap()),
+                    value.as_str(),
+                    "{name} {step}"
+                );
+            }
+            let allowed = head.headers.contains_key("access-control-allow-origin");
+            assert_eq!(allowed, step.at(&["shown", "access-control-allow-origin"]).is_some(), "{step}");
+            if let Some(expected) = step.get("answer") {
+                let text = http_body_util::BodyExt::collect(body).await.unwrap().to_bytes();
+                let text = String::from_utf8(text.to_vec()).unwrap().replace(&port, ":<port>");
+                assert_eq!(
+                    &pilothouse_value::parse::json(text.as_bytes()).unwrap().value,
+                    expected,
+                    "{step}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn values_that_a_real_server_refuses_are_refused_in_its_words() {
+    let folder = tempfile::tempdir().unwrap();
+    // Test suites let the system choose the port and keep nothing.
+    let ours = ["--secure-port=0", "--etcd-servers="];
+    let lines = recorded();
+    let mut count = 0;
+    for line in lines.iter().filter(|line| line.get("case").is_none()) {
+        let flags = texts(line, "flags");
+        if flags.iter().any(|flag| ours.contains(&flag.as_str())) {
+            continue;
+        }
+        let mut arguments = flags.clone();
+        arguments.splice(0..0, ["--cert-dir=".to_owned(), "--bind-address=127.0.0.1".to_owned()]);
+        let (status, said) = Tool::start(folder.path(), "kube-apiserver", &arguments).output();
+        let wrong = line.str_at(&["text"]).unwrap();
+        // Of a file we say also which flag names it.
+        let wrong = if wrong.contains("/none") { "/none" } else { wrong };
+        assert!(status.code() == Some(1) && said.contains(wrong), "{flags:?}: {said}\n{wrong}");
+        count += 1;
+    }
+    assert!(count > 60, "{count}");
 }
 
 #[test]

@@ -187,7 +187,8 @@ impl Api {
         self.ask(who, (method, path), &[], body).await
     }
 
-    async fn ask(
+    /// As [`open`](Self::open), with headers.
+    pub(crate) async fn ask(
         &self,
         who: Option<&CertifiedKey>,
         what: (&str, &str),
@@ -231,11 +232,10 @@ async fn send(
 ) -> Response<Incoming> {
     let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await.unwrap();
     tokio::spawn(connection);
-    let mut request = http::Request::builder()
-        .method(method)
-        .uri(path)
-        .header("host", "localhost")
-        .header("content-type", "application/json");
+    let mut request = http::Request::builder().method(method).uri(path).header("host", "localhost");
+    if headers.iter().all(|(name, _)| *name != "Content-Type") {
+        request = request.header("content-type", "application/json");
+    }
     for (name, value) in headers {
         request = request.header(*name, *value);
     }

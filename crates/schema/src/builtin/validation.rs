@@ -42,23 +42,42 @@ use pilothouse_value::{Gvk, Map, Value, names};
 
 use super::{autoscalers, go};
 
+/// What the cluster lets pods do, beyond what the rules of their kind say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Whether containers may be privileged, and processes of a Windows host (`--allow-privileged`). Default: yes.
+    pub privileged: bool,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy { privileged: true }
+    }
+}
+
 /// Finds what is wrong with an object that is created (`old` is `None`) or replaced. It must have been read, defaulted
 /// and prepared. Of kinds without rules nothing is wrong. The expressions of webhook configurations are
 /// not looked at here; see [`validate_webhooks`].
-pub fn validate(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<Error> {
-    validate_with(gvk, object, old, Errors::default())
+pub fn validate(gvk: &Gvk, object: &Value, old: Option<&Value>, policy: Policy) -> Vec<Error> {
+    validate_with(gvk, object, old, Errors::under(policy))
 }
 
 /// As [`validate`], with errors that show values as they were given: there a list that is empty differs from one that is
 /// not there. `given` is the document before it was read.
-pub fn validate_as_given(gvk: &Gvk, object: &Value, old: Option<&Value>, given: &Value) -> Vec<Error> {
-    validate_with(gvk, object, old, Errors::showing(object, given))
+pub fn validate_as_given(
+    gvk: &Gvk,
+    object: &Value,
+    old: Option<&Value>,
+    policy: Policy,
+    given: &Value,
+) -> Vec<Error> {
+    validate_with(gvk, object, old, Errors::under(policy).showing(object, given))
 }
 
 fn validate_with(gvk: &Gvk, object: &Value, old: Option<&Value>, mut errors: Errors) -> Vec<Error> {
     if autoscalers::is_first(gvk) {
         let convert = |autoscaler: &Value| autoscalers::convert_autoscaler(autoscaler, "autoscaling/v2");
-        return validate(&autoscalers::second(), &convert(object), old.map(convert).as_ref());
+        return validate_with(&autoscalers::second(), &convert(object), old.map(convert).as_ref(), errors);
     }
     let (at, errors_ref) = (At::root(object), &mut errors);
     match (gvk.group.as_str(), gvk.kind.as_str()) {
@@ -134,12 +153,24 @@ fn validate_with(gvk: &Gvk, object: &Value, old: Option<&Value>, mut errors: Err
 
 /// Finds what is wrong with an update through a subresource (`status`, `ephemeralcontainers`, …). Of subresources
 /// without rules nothing is wrong.
-pub fn validate_subresource(gvk: &Gvk, subresource: &str, object: &Value, old: &Value) -> Vec<Error> {
+pub fn validate_subresource(
+    gvk: &Gvk,
+    subresource: &str,
+    object: &Value,
+    old: &Value,
+    policy: Policy,
+) -> Vec<Error> {
     if autoscalers::is_first(gvk) {
         let convert = |autoscaler: &Value| autoscalers::convert_autoscaler(autoscaler, "autoscaling/v2");
-        return validate_subresource(&autoscalers::second(), subresource, &convert(object), &convert(old));
+        return validate_subresource(
+            &autoscalers::second(),
+            subresource,
+            &convert(object),
+            &convert(old),
+            policy,
+        );
     }
-    let mut errors = Errors::default();
+    let mut errors = Errors::under(policy);
     let (at, errors_ref) = (At::root(object), &mut errors);
     match (gvk.group.as_str(), gvk.kind.as_str(), subresource) {
         ("", "Pod", "status") => pod_update::status(&at, old, errors_ref),
@@ -162,15 +193,19 @@ pub fn validate_binding(binding: &Value) -> Vec<Error> {
     errors.0
 }
 
-/// What was found so far, and the object with the empty lists that its author gave, if errors are to show them.
+/// What was found so far; the object with the empty lists that its author gave, if errors are to show them; and what pods may.
 #[derive(Debug, Default)]
-struct Errors(Vec<Error>, Option<Box<Value>>);
+struct Errors(Vec<Error>, Option<Box<Value>>, Policy);
 
 impl Errors {
-    fn showing(object: &Value, given: &Value) -> Self {
+    fn under(policy: Policy) -> Self {
+        Self(Vec::new(), None, policy)
+    }
+
+    fn showing(self, object: &Value, given: &Value) -> Self {
         let mut shown = object.clone();
         put_back_empty(&mut shown, given);
-        Self(Vec::new(), Some(Box::new(shown)))
+        Self(self.0, Some(Box::new(shown)), self.2)
     }
 
     /// What stands at a path as it was given; `None` if that is not known.

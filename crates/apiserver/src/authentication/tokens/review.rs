@@ -10,8 +10,13 @@ const GROUP: &str = "authentication.k8s.io";
 pub(crate) const DEFAULT_SECONDS: i64 = 3600;
 const MIN_SECONDS: i64 = 600;
 const MAX_SECONDS: i64 = 1 << 32;
+/// What the admission plugin ServiceAccount asks for: an hour, and seven seconds by which it is known.
+pub(crate) const INJECTED_SECONDS: i64 = 60 * 60 + 7;
+/// How long such a token is good for where tokens are extended.
+const EXTENDED_SECONDS: i64 = 365 * 24 * 60 * 60;
 
-/// Answers a `TokenRequest` for a service account.
+/// Answers a `TokenRequest` for a service account. `extends` says whether tokens that were injected into pods are good for a year
+/// (`--service-account-extend-token-expiration`).
 ///
 /// # Errors
 /// 404 without such an account (or pod, secret, node), 400 and 422 for what cannot be asked for, 409 for another uid.
@@ -22,6 +27,7 @@ pub fn token_request(
     namespace: &str,
     name: &str,
     request: &Value,
+    extends: bool,
 ) -> Result<Value, Status> {
     let given = object::name(request);
     if !given.is_empty() && given != name {
@@ -70,13 +76,19 @@ pub fn token_request(
         Some(reference) => bind(objects, namespace, name, reference)?,
         None => Vec::new(),
     };
+    // Those that were injected into a pod and are for this server, as upstream tells them.
+    let extends = extends
+        && seconds == INJECTED_SECONDS
+        && bound.first().is_some_and(|(word, ..)| *word == "pod")
+        && audiences.iter().all(|one| signer.audiences().contains(&one.as_str()));
     let claims = Claims {
         namespace,
         account: name,
         account_uid,
         audiences: &audiences,
         issued: now,
-        seconds,
+        seconds: if extends { EXTENDED_SECONDS } else { seconds },
+        warn_after: extends.then_some(seconds),
         bound: &bound,
     };
     let token =

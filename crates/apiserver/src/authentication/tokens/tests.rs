@@ -44,7 +44,8 @@ fn later(seconds: u64) -> Timestamp {
 }
 
 fn request(signer: &Signer, objects: &Objects, spec: Value) -> Result<Value, String> {
-    token_request(signer, objects, now(), "n", "sa", &json!({"spec": spec})).map_err(|status| status.message)
+    token_request(signer, objects, now(), "n", "sa", &json!({"spec": spec}), true)
+        .map_err(|status| status.message)
 }
 
 fn token(answer: &Value) -> &str {
@@ -157,7 +158,7 @@ fn what_cannot_be_asked_for_is_refused_with_upstreams_text() {
     );
     let other = json!({"boundObjectRef": {"apiVersion": "v1", "kind": "Pod", "name": "gone"}});
     assert_eq!(request(&signer, &objects, other).unwrap_err(), "pods \"gone\" not found");
-    let gone = token_request(&signer, &objects, now(), "n", "gone", &json!({})).unwrap_err();
+    let gone = token_request(&signer, &objects, now(), "n", "gone", &json!({}), true).unwrap_err();
     assert_eq!(gone.message, "serviceaccounts \"gone\" not found");
 }
 

@@ -192,6 +192,9 @@ fn windows_user(at: &At<'_>, errors: &mut Errors) {
 
 pub(super) fn of_container(spec: &At<'_>, at: &At<'_>, errors: &mut Errors) {
     let Some(context) = at.find("securityContext") else { return };
+    if context.flag("privileged") && !errors.2.privileged {
+        errors.forbidden(&context.path.child("privileged"), "disallowed by cluster policy");
+    }
     for field in ["runAsUser", "runAsGroup"] {
         user_id(&context, field, errors);
     }
@@ -258,6 +261,9 @@ pub(super) fn host_process(spec: &At<'_>, errors: &mut Errors) {
     if !spec.flag("hostNetwork") {
         let detail = "hostNetwork must be true if pod contains any hostProcess containers";
         errors.invalid(&spec.path.child("hostNetwork"), false, detail);
+    }
+    if !errors.2.privileged {
+        errors.forbidden(&spec.path, "hostProcess containers are disallowed by cluster policy");
     }
 }
 
