@@ -277,7 +277,7 @@ fn provider() -> Arc<rustls::crypto::CryptoProvider> {
 ///
 /// # Errors
 /// When certificate and key are not PEM, or do not fit.
-pub(crate) fn server_config(identity: &CertifiedKey, network: &Network) -> Result<ServerConfig, CertError> {
+pub fn server_config(identity: &CertifiedKey, network: &Network) -> Result<ServerConfig, CertError> {
     let tls = |why: rustls::Error| CertError::Tls(why.to_string());
     let chain = read_certificates("the server's certificate", &identity.certificate)?;
     let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes())
@@ -450,7 +450,8 @@ mod tests {
     fn tls_is_spoken_with_and_without_a_client_certificate() {
         let authority = Authority::generate().unwrap();
         let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
-        let server = Arc::new(server_config(&authority.issue_server(&names).unwrap()).unwrap());
+        let server =
+            Arc::new(server_config(&authority.issue_server(&names).unwrap(), &Network::default()).unwrap());
         // A client that the server does not trust gets through the handshake too: 401 is for the request.
         let stranger = Authority::generate().unwrap().issue_client(&User::admin()).unwrap();
         for (client, certificates) in [(None, 0), (Some(stranger), 1)] {

@@ -11,8 +11,8 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use pilothouse_apiserver::Value;
 use pilothouse_apiserver::certs::{Authority, server_config};
+use pilothouse_apiserver::{Network, Value};
 use pilothouse_value::{json, parse};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -72,7 +72,7 @@ impl Hook {
     async fn start(handler: Arc<Handler>, names: &[&str]) -> Hook {
         let authority = Authority::generate().unwrap();
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let config = server_config(&authority.issue_server(&names).unwrap()).unwrap();
+        let config = server_config(&authority.issue_server(&names).unwrap(), &Network::default()).unwrap();
         let acceptor = TlsAcceptor::from(Arc::new(config));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
