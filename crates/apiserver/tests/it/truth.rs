@@ -209,7 +209,7 @@ impl Talk {
                 let known = expected.as_array()?;
                 let other: Vec<Value> =
                     asked.iter().filter(|asked| !known.contains(asked)).cloned().collect();
-                let told = || format!("  real: {expected}\n  ours: {}", Value::Array(other.clone()));
+                let told = || format!("  real: {expected}\n  ours: {}", Value::from(other.clone()));
                 return Some(if other.is_empty() { Ok(()) } else { Err(told()) });
             }
             None => {
