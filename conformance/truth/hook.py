@@ -84,6 +84,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         text = self.rfile.read(length).decode()
         review = json.loads(text) if text else None
         head = {name: self.headers[name] for name in ("Content-Type", "Accept", "User-Agent", "Referer", "Authorization") if name in self.headers}
+        # those of a proxy, which come several times
+        for name in sorted({name.lower() for name in self.headers if name.lower().startswith(("x-remote-", "x-forwarded-"))}):
+            head[name] = self.headers.get_all(name)
         with self.hooks.lock:
             self.hooks.asked.append({"do": f"{self.command} {self.path}", "headers": head, **({"body": review} if text else {})})
             said = self.hooks.table.get(path)
@@ -123,7 +126,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             value = value.replace("${%s}" % name, f"127.0.0.1:{port}")
         return value
 
-    do_GET = do_POST = do_PUT = answer
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
 
     def log_message(self, *_):
         pass

@@ -25,6 +25,7 @@ class Topic:
     def __init__(self, server, corpus):
         self.server, self.corpus, self.steps = server, corpus, []
         self.heads = False  # whether the headers of the answers are written down too
+        self.flows = False  # whether those of flow schemas and priority levels are told by their names
         self.saved = {}
         self.names = {"uid": {}, "rv": {}}
         self.hooks, self.places = None, {}
@@ -160,9 +161,37 @@ class Topic:
         self.hooks = hooks
         for name, port in hooks.names.items():
             self.saved[name] = f"127.0.0.1:{port}"
+            self.saved[f"port_{name}"] = str(port)
             self.places[f"127.0.0.1:{port}"] = f"HOOK-{name}"
         self.saved["bundle"] = hooks.bundle
         self.places[hooks.bundle] = "BUNDLE"
+
+    def until(self, path, where, what, accept=None):
+        """Asks, unrecorded, until a member of the answer has this in it (`code`: the status); `*` stands for any index. The replay does so too."""
+        step = {"until": path, "where": where, "what": what, **({"accept": accept} if accept else {})}
+        deadline = time.time() + 60
+        while time.time() < deadline:
+            response = self.server.call("GET", path, headers={"Accept": accept or "application/json"})
+            if where == "code":
+                found = [response.status_code]
+            else:
+                try:
+                    found = [response.json()]
+                except json.JSONDecodeError:
+                    found = []
+            for part in where.split(".") if where != "code" else ():
+                found = [inner for value in found for inner in members(value, part)]
+            if any(str(what) in str(value) for value in found):
+                self.steps.append(step)
+                return
+            time.sleep(0.1)
+        raise SystemExit(f"{path}: {where} is not {what}: {response.text[:1000]}")
+
+    def picked(self, path, among, where, what, accept=None):
+        """Asks, and writes down the one of a list in the answer whose member says this."""
+        answer = self.server.call("GET", path, headers={"Accept": accept or "application/json"}).json()
+        found = [one for one in answer[among] if what in [inner for inner in deep(one, where.split("."))]]
+        self.steps.append({"picked": path, "among": among, "where": where, "what": what, **({"accept": accept} if accept else {}), "answer": self.normal(found)})
 
     def serve(self, **table):
         """Says what the webhooks answer at these paths (without the first `/`), beside what was said before."""
@@ -226,7 +255,9 @@ class Topic:
         for name, value in sorted((name.lower(), value) for name, value in headers.items()):
             if name in ("date", "content-length", "content-type", "warning", "transfer-encoding", "connection"):
                 continue
-            if name == "audit-id" and value not in sent.values() or name.startswith("x-kubernetes-pf-"):
+            if name.startswith("x-kubernetes-pf-"):
+                value = self.text(value) if self.flows else "ID"
+            if name == "audit-id" and value not in sent.values():
                 value = "ID"
             if name in ("etag", "last-modified"):
                 value = name.upper()
@@ -379,6 +410,8 @@ class Topic:
                     made[k] = sorted((self.normal(x, k) for x in v), key=lambda x: json.dumps(x, sort_keys=True))
                 else:
                     made[k] = self.normal(v, k, listed=(is_list or is_table) and k == "metadata")
+                if k == "port" and isinstance(v, int) and f"127.0.0.1:{v}" in self.places:
+                    made[k] = self.places[f"127.0.0.1:{v}"]
             causes = (value.get("details") or {}).get("causes") if value.get("kind") == "Status" and isinstance(value.get("details"), dict) else None
             if causes and len(causes) > 1:
                 # several causes come in the order of a Go map
@@ -406,6 +439,19 @@ def conversions(asked):
     for o in request["objects"]:
         metadata = {key: "SET" if key in ("uid", "resourceVersion", "creationTimestamp", "managedFields", "deletionTimestamp") else value for key, value in o["metadata"].items()}
         yield {**asked, "body": {**asked["body"], "request": {**request, "uid": "UID", "objects": [{**o, "metadata": metadata}]}}}
+
+
+def members(value, part):
+    if isinstance(value, list):
+        return value if part == "*" else [value[int(part)]] if int(part) < len(value) else []
+    return [value[part]] if isinstance(value, dict) and part in value else []
+
+
+def deep(value, parts):
+    found = [value]
+    for part in parts:
+        found = [inner for one in found for inner in members(one, part)]
+    return found
 
 
 def has_whole_floats(value):

@@ -6,6 +6,7 @@
 //! A request passes fixed steps, each a module that says what it may change: `pipeline` leads through them.
 
 mod admission;
+mod aggregation;
 mod answer;
 mod audit;
 mod authentication;
@@ -31,6 +32,7 @@ mod verbs;
 mod webhook;
 
 pub use admission::{PluginError, plugin_names};
+pub use aggregation::Aggregation;
 pub use audit::{AuditLines, AuditPolicy, AuditPolicyError, AuditSink, AuditWebhook};
 pub use authentication::identity::IdentityError;
 pub use authentication::user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User};

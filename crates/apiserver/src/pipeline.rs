@@ -20,6 +20,7 @@ use pilothouse_value::Status;
 use rustls_pki_types::CertificateDer;
 
 use self::call::Call;
+use crate::aggregation;
 use crate::answer::negotiate::{self, Accepted, Endpoint, Format, Transform};
 use crate::answer::render::{self, Style};
 use crate::answer::{compress, warning};
@@ -33,7 +34,6 @@ use crate::doors::body::{self, Body};
 use crate::doors::in_flight;
 use crate::fairness;
 use crate::pages;
-use crate::registry::aggregation;
 use crate::registry::resource::Resource;
 use crate::request::{Query, RequestInfo};
 use crate::request::{intake, options, place};
@@ -166,7 +166,7 @@ where
             (found?, true)
         }
     };
-    let asked = Asked { query: &query, info: &info, name };
+    let asked = Asked { query: &query, info: &info, name, peer, id };
     let lasts = info.verb == "watch" || info.resource.as_ref().is_some_and(connect::is_connect_path);
     let record = state.audit.as_ref().and_then(|log| {
         log.open(&attributes(&user, &info, name, &query), Head { uri, headers, peer, id }, lasts)
@@ -203,6 +203,10 @@ struct Asked<'a> {
     info: &'a RequestInfo,
     /// The name that authorization looks at.
     name: &'a str,
+    /// Who opened the connection.
+    peer: Option<IpAddr>,
+    /// What the request is called.
+    id: &'a str,
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> Option<&str> {
@@ -224,7 +228,7 @@ where
     B::Data: Into<Bytes> + Send,
     B::Error: std::fmt::Display + Send,
 {
-    let Asked { query, info, name } = asked;
+    let Asked { query, info, name, peer, id } = asked;
     let user_agent = text(request.headers(), header::USER_AGENT).map(str::to_owned);
     let other = authn::impersonate(&state, &attributes(&user, info, name, query), request.headers())?;
     if let (Some(other), Some(notes)) = (&other, &notes) {
@@ -261,13 +265,16 @@ where
     if info.path.starts_with("//") {
         return Ok(render::no_such_page());
     }
+    if let Some(remote) = state.aggregator.of_path(&info.path) {
+        return aggregation::pass_on(&state, &remote, request, (&context.user, peer, id), (info, lasts))
+            .await;
+    }
     let Some(path) = &info.resource else {
         return pages::serve(&state, &request, query);
     };
     let Some(resource) = state.registry.get(&path.group, &path.version, &path.resource) else {
         let known = state.registry.table().has_group(&path.group);
-        let elsewhere = !known && aggregation::serves(&state, &path.group, &path.version);
-        return if known { Err(Status::no_such_path()) } else { Ok(render::no_page(elsewhere)) };
+        return if known { Err(Status::no_such_path()) } else { Ok(render::no_such_page()) };
     };
     // Paths of defined kinds are looked at as a whole: one of the other scope is nobody's.
     let everywhere = matches!(info.verb.as_str(), "list" | "watch");

@@ -14,6 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::admission::webhook::Configurations;
 use crate::admission::{Chain, PluginError};
+use crate::aggregation::{self, Aggregation, Aggregator};
 use crate::audit::{AuditLog, AuditPolicy, AuditSink};
 use crate::authentication::authenticator::{Anonymous, RequestHeader, TokenWebhook};
 use crate::authentication::certs::CertifiedKey;
@@ -82,6 +83,7 @@ pub struct Builder {
     left_out: LeftOut,
     tuning: Tuning,
     presence: Presence,
+    aggregation: Aggregation,
     fair: bool,
     network: Network,
     in_flight: usize,
@@ -267,6 +269,13 @@ impl Builder {
         self
     }
 
+    /// How the servers are reached that APIServices name.
+    #[must_use]
+    pub fn aggregation(mut self, aggregation: Aggregation) -> Builder {
+        self.aggregation = aggregation;
+        self
+    }
+
     /// Whether requests are told apart by flow schemas, and answers name the one that they match
     /// (`--enable-priority-and-fairness`). The objects are there in any case. Default: yes.
     #[must_use]
@@ -354,6 +363,7 @@ impl Builder {
             impersonations: Memory::default(),
             plugins,
             tuning: self.tuning,
+            aggregator: Aggregator::new(self.aggregation),
             fairness: Fairness::new(self.fair),
             presence: self.presence,
             network: self.network,
@@ -381,6 +391,9 @@ impl Builder {
             shutdown: shutdown.clone(),
         });
         expiry::adopt(&state);
+        if state.store.revision() > 0 {
+            aggregation::adopt(&state);
+        }
         bootstrap::run(&state).map_err(StartError::Bootstrap)?;
         Ok(Server { state, _stop: Arc::new(shutdown.drop_guard()) })
     }
@@ -417,6 +430,7 @@ impl Server {
             left_out: LeftOut::default(),
             tuning: Tuning::default(),
             presence: Presence::default(),
+            aggregation: Aggregation::default(),
             fair: true,
             network: Network::default(),
             in_flight: in_flight::DEFAULT,

@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::admission::Chain;
 use crate::admission::webhook::Configurations;
+use crate::aggregation::Aggregator;
 use crate::audit::{AuditLog, Notes};
 use crate::authentication::identity::Identity;
 use crate::authentication::impersonation::Memory;
@@ -59,6 +60,8 @@ pub(crate) struct State {
     pub(crate) identity: Identity,
     /// How callers came to act as others lately.
     pub(crate) impersonations: Memory,
+    /// What others serve.
+    pub(crate) aggregator: Aggregator,
     /// Which requests belong to which level of priority; none if that is not told.
     pub(crate) fairness: Fairness,
     /// What the server tells of itself in objects.

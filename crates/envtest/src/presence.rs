@@ -2,11 +2,12 @@
 
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
-use pilothouse_apiserver::{Builder, Presence};
+use pilothouse_apiserver::certs::CertifiedKey;
+use pilothouse_apiserver::{Aggregation, Builder, Presence};
 
 use crate::Error;
 use crate::flags::{FlagError, Parsed};
-use crate::switches;
+use crate::{serving, switches};
 
 const RECONCILERS: [&str; 3] = ["master-count", "lease", "none"];
 
@@ -53,7 +54,29 @@ pub(crate) fn configure(builder: Builder, flags: &Parsed) -> Result<Builder, Err
         identity: on("APIServerIdentity"),
         peers: on("UnknownVersionInteroperabilityProxy"),
     };
-    Ok(builder.presence(presence).priority_and_fairness(fair))
+    Ok(builder.presence(presence).priority_and_fairness(fair).aggregation(aggregation(flags)?))
+}
+
+/// How the servers are reached that APIServices name.
+fn aggregation(flags: &Parsed) -> Result<Aggregation, Error> {
+    const PAIR: [&str; 2] = ["proxy-client-cert-file", "proxy-client-key-file"];
+    let [certificate, key] = PAIR.map(|flag| flags.last(flag).filter(|path| !path.is_empty()));
+    let client = match (certificate, key) {
+        (None, None) => None,
+        (Some(certificate), Some(key)) => Some(CertifiedKey {
+            certificate: serving::read(PAIR[0], certificate.as_ref())?,
+            key: serving::read(PAIR[1], key.as_ref())?,
+        }),
+        _ => {
+            let text = "--proxy-client-cert-file and --proxy-client-key-file must be specified together";
+            return Err(FlagError::Conflict(text.to_owned()).into());
+        }
+    };
+    Ok(Aggregation {
+        client,
+        endpoints: flags.boolean("enable-aggregator-routing", false)?,
+        reject_redirects: flags.boolean("aggregator-reject-forwarding-redirect", true)?,
+    })
 }
 
 /// The address that this machine has for others, if it is connected. Nothing is sent to find out.

@@ -4,10 +4,12 @@
 use std::sync::Arc;
 
 use pilothouse_store::Object;
-use pilothouse_value::{Value, json, object};
+use pilothouse_value::{Value, json};
 
+use crate::aggregation;
 use crate::fairness;
 use crate::registry::resource;
+use crate::start::bootstrap::API_REGISTRATION;
 use crate::state::{State, Target};
 use crate::verbs;
 
@@ -34,10 +36,37 @@ pub(crate) async fn tell(state: &Arc<State>, target: &Target, stored: &Arc<Objec
         write(state, target, stored, &FLOW, dangling(state, value)).await;
     } else if resource.is(fairness::GROUP, fairness::LEVELS) {
         level_changed(state, &target.name).await;
-    } else if resource.is("apiregistration.k8s.io", "apiservices") && value.at(&["spec", "service"]).is_some()
+    } else if resource.is(API_REGISTRATION, "apiservices") && value.at(&["spec", "service"]).is_none() {
+        let local = json!({
+            "type": "Available", "status": "True", "reason": "Local",
+            "message": "Local APIServices are always available", "lastTransitionTime": state.now(),
+        });
+        tell_of_api_service(state, target, stored, local).await;
+    } else if resource.is(API_REGISTRATION, "apiservices")
+        && let Some(condition) = aggregation::obstacle(state, value)
     {
-        write(state, target, stored, &AVAILABILITY, reachable(state, value)).await;
+        // What can be known without asking anybody is told at once.
+        tell_of_api_service(state, target, stored, condition).await;
     }
+}
+
+/// Writes whether an API service is available.
+pub(crate) async fn tell_of_api_service(
+    state: &Arc<State>,
+    target: &Target,
+    stored: &Arc<Object>,
+    mut condition: Value,
+) {
+    // The time is that of the last change of the status alone.
+    let conditions = stored.value().items_at(&["status", "conditions"]);
+    let before = conditions.iter().find(|one| one.get("type") == condition.get("type"));
+    if let Some(time) = before
+        .filter(|before| before.get("status") == condition.get("status"))
+        .and_then(|before| before.get("lastTransitionTime"))
+    {
+        condition.set(&["lastTransitionTime"], time.clone());
+    }
+    write(state, target, stored, &AVAILABILITY, condition).await;
 }
 
 /// Tells the flow schemas that lead to a level whether it is there now.
@@ -112,38 +141,10 @@ async fn write(
     }
 }
 
-fn condition(state: &State, kind: &str, status: bool, reason: &str, message: String) -> Value {
-    json!({
-        "type": kind, "status": if status { "True" } else { "False" }, "reason": reason, "message": message,
-        "lastTransitionTime": state.now(),
-    })
-}
-
 /// Whether a flow schema names a priority level that is not there.
 fn dangling(state: &State, schema: &Value) -> Value {
     let name = schema.str_at(&["spec", "priorityLevelConfiguration", "name"]).unwrap_or_default();
     let key = resource::key(fairness::GROUP, fairness::LEVELS);
     let found = fairness::is_mandatory(name) || state.store.get(&key, "", name).is_some();
     fairness::dangling(name, found, &state.now())
-}
-
-/// Whether the Service of an aggregated API can be called. This server calls none.
-fn reachable(state: &State, api_service: &Value) -> Value {
-    let of = |key| api_service.str_at(&["spec", "service", key]).unwrap_or_default();
-    let (namespace, name) = (of("namespace"), of("name"));
-    let place = format!("service/{name} in \"{namespace}\"");
-    let (reason, message) = match state.store.get(&resource::key("", "services"), namespace, name) {
-        None => ("ServiceNotFound", format!("{place} is not present")),
-        Some(service) => {
-            let port = api_service.i64_at(&["spec", "service", "port"]).unwrap_or(443);
-            let ports = service.value().items_at(&["spec", "ports"]);
-            if ports.iter().any(|one| one.i64_at(&["port"]) == Some(port)) {
-                let name = object::name(api_service);
-                ("FailedDiscoveryCheck", format!("requests for {name} are not passed on to {place}"))
-            } else {
-                ("ServicePortError", format!("{place} is not listening on port {port}"))
-            }
-        }
-    };
-    condition(state, "Available", false, reason, message)
 }

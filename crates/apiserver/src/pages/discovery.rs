@@ -1,5 +1,6 @@
 //! What is served, for clients that ask: one document for each group and version, or all in one.
 
+use std::cmp::Ordering;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -9,12 +10,13 @@ use pilothouse_schema::builtin;
 use pilothouse_value::{Status, Value, compare_versions, json};
 use sha2::{Digest as _, Sha512};
 
+use crate::aggregation;
 use crate::answer::negotiate::{self, Format};
 use crate::answer::render;
 use crate::doors::body::Body;
 use crate::registry::Table;
-use crate::registry::aggregation;
 use crate::registry::resource::{self, Resource};
+use crate::start::bootstrap;
 use crate::state::State;
 
 /// The media type of the document that has everything.
@@ -35,7 +37,7 @@ pub(crate) fn serve(
     if let ["api" | "apis"] = parts
         && let Some(format) = negotiate::aggregated(accept.unwrap_or_default())
     {
-        return Ok(aggregated(&table, parts == ["api"], format, if_none_match));
+        return Ok(aggregated(state, &table, parts == ["api"], format, if_none_match));
     }
     let document = match parts {
         ["api"] => json!({
@@ -47,7 +49,7 @@ pub(crate) fn serve(
             }],
         }),
         ["apis"] => {
-            let groups: Vec<Value> = groups(&table)
+            let groups: Vec<Value> = claimed_groups(state, &table)
                 .into_iter()
                 .filter(|(name, _)| !name.is_empty())
                 .map(|(name, versions)| group(&name, &versions))
@@ -55,12 +57,8 @@ pub(crate) fn serve(
             json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
         }
         ["apis", name] => {
-            let served = groups(&table).into_iter().find(|(own, _)| own == name);
-            let (name, versions) =
-                served.unwrap_or_else(|| ((*name).to_owned(), aggregation::versions(state, name)));
-            if versions.is_empty() {
-                return Ok(render::no_such_page());
-            }
+            let served = claimed_groups(state, &table).into_iter().find(|(own, _)| own == name);
+            let Some((name, versions)) = served else { return Ok(render::no_such_page()) };
             let mut document = group(&name, &versions);
             document.set(&["kind"], "APIGroup");
             document.set(&["apiVersion"], "v1");
@@ -73,7 +71,7 @@ pub(crate) fn serve(
             None if table.iter().any(|own| own.is_built_in() && own.group == *group) => {
                 return Err(Status::no_such_path());
             }
-            None => return Ok(render::no_page(aggregation::serves(state, group, version))),
+            None => return Ok(render::no_such_page()),
         },
         _ => return Err(Status::no_such_path()),
     };
@@ -91,7 +89,7 @@ pub(crate) fn serve(
 
 /// Groups in the order in which clients should prefer them: the core group, the built-in ones, then the defined ones; each
 /// with its versions, the most stable and newest first.
-fn groups(table: &Table) -> Vec<(String, Vec<String>)> {
+fn groups(state: &State, table: &Table) -> Vec<(String, Vec<String>)> {
     let mut built_in: Vec<(String, Vec<String>)> = Vec::new();
     for resource in builtin::resources() {
         if table.get(resource.group, resource.version, resource.plural).is_some() {
@@ -110,7 +108,48 @@ fn groups(table: &Table) -> Vec<(String, Vec<String>)> {
     for (_, versions) in &mut all {
         versions.sort_by(|a, b| compare_versions(b, a));
     }
+    for theirs in state.aggregator.versions() {
+        insert(&mut all, &theirs.claim);
+    }
     all
+}
+
+/// The groups with those of which somebody says that this server serves them: the older documents tell of them, too.
+fn claimed_groups(state: &State, table: &Table) -> Vec<(String, Vec<String>)> {
+    let mut all = groups(state, table);
+    for claim in state.aggregator.claims() {
+        insert(&mut all, &claim);
+    }
+    all
+}
+
+/// Puts a group and version that others serve where it belongs.
+fn insert(all: &mut Vec<(String, Vec<String>)>, theirs: &aggregation::Claim) {
+    let own = |group: &str, version: &str| {
+        bootstrap::priorities(group, version, builtin::resources().iter().any(|one| one.group == group))
+    };
+    if let Some((group, versions)) = all.iter_mut().find(|(group, _)| *group == theirs.group) {
+        if versions.contains(&theirs.version) {
+            return;
+        }
+        let is_before = |other: &String| {
+            let (_, priority) = own(group, other);
+            (theirs.version_priority, compare_versions(&theirs.version, other)) < (priority, Ordering::Equal)
+        };
+        let at = versions.iter().position(|other| !is_before(other)).unwrap_or(versions.len());
+        versions.insert(at, theirs.version.clone());
+        return;
+    }
+    let goes_after = |(group, versions): &(String, Vec<String>)| {
+        let first = versions.first().map(String::as_str).unwrap_or_default();
+        let (priority, _) = own(group, first);
+        group.is_empty()
+            || group == bootstrap::API_REGISTRATION
+            || priority > theirs.group_priority
+            || (priority == theirs.group_priority && *group < theirs.group)
+    };
+    let at = all.iter().rposition(goes_after).map_or(0, |last| last + 1);
+    all.insert(at, (theirs.group.clone(), vec![theirs.version.clone()]));
 }
 
 fn add(groups: &mut Vec<(String, Vec<String>)>, group: &str, version: &str) {
@@ -214,14 +253,25 @@ fn storage_hash(resource: &Resource) -> Option<String> {
 }
 
 /// The document that has everything: the core group for `/api`, all others for `/apis`.
-fn aggregated(table: &Table, core: bool, format: Format, if_none_match: Option<&str>) -> Response<Body> {
-    let Told { text, tag } = table.told(core, || tell(table, core));
+fn aggregated(
+    state: &State,
+    table: &Table,
+    core: bool,
+    format: Format,
+    if_none_match: Option<&str>,
+) -> Response<Body> {
+    // What others serve changes whenever they like.
+    let changing = (!state.aggregator.is_empty()).then(|| tell(state, table, core));
+    let Told { text, tag } = match &changing {
+        Some(told) => told,
+        None => table.told(core, || tell(state, table, core)),
+    };
     let mut response = if if_none_match.is_some_and(|known| tag == known) {
         render::response(304, AGGREGATED, Body::full(""))
     } else if matches!(format, Format::Json | Format::PrettyJson) {
         render::response(200, AGGREGATED, Body::full(text.clone()))
     } else {
-        let mut response = render::value(200, &everything(table, core), format);
+        let mut response = render::value(200, &everything(state, table, core), format);
         let (_, parameters) = AGGREGATED.split_once(';').unwrap_or_default();
         let content_type = format!("{};{parameters}", format.content_type());
         if let Ok(content_type) = HeaderValue::from_str(&content_type) {
@@ -244,9 +294,9 @@ pub(crate) struct Told {
     tag: HeaderValue,
 }
 
-fn tell(table: &Table, core: bool) -> Told {
+fn tell(state: &State, table: &Table, core: bool) -> Told {
     let mut text = Vec::with_capacity(16 * 1024);
-    builtin::write_json(&everything(table, core), &mut text);
+    builtin::write_json(&everything(state, table, core), &mut text);
     let mut tag = String::from("\"");
     for byte in Sha512::digest(&text) {
         // Writing to a string cannot fail.
@@ -259,13 +309,20 @@ fn tell(table: &Table, core: bool) -> Told {
     Told { text: text.into(), tag }
 }
 
-fn everything(table: &Table, core: bool) -> Value {
-    let items: Vec<Value> = groups(table)
+fn everything(state: &State, table: &Table, core: bool) -> Value {
+    let theirs = state.aggregator.versions();
+    let items: Vec<Value> = groups(state, table)
         .into_iter()
         .filter(|(group, _)| group.is_empty() == core)
         .map(|(group, versions)| {
-            let versions: Vec<Value> =
-                versions.iter().map(|version| discovered(table, &group, version)).collect();
+            let versions: Vec<Value> = versions
+                .iter()
+                .map(|version| {
+                    let told =
+                        theirs.iter().find(|one| one.claim.group == group && one.claim.version == *version);
+                    told.map_or_else(|| discovered(table, &group, version), |one| one.told.clone())
+                })
+                .collect();
             let mut metadata = Value::object();
             if !group.is_empty() {
                 metadata.set(&["name"], group);

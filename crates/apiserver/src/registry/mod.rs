@@ -1,6 +1,5 @@
 //! Everything that is served, by group, version and plural name. Requests read it without a lock.
 
-pub(crate) mod aggregation;
 pub(crate) mod kinds;
 pub(crate) mod resource;
 pub(crate) mod strategy;

@@ -90,9 +90,9 @@ pub(crate) fn built_in_api_services() -> impl Iterator<Item = Value> {
     })
 }
 
-/// The API service that says that this server serves a version of a group itself, since [`seeds::NOW`].
-pub(crate) fn api_service(group: &str, version: &str, built_in: bool) -> Value {
-    let (group_priority, version_priority) = match (group, version) {
+/// How much a group, and a version in it, is wanted before others.
+pub(crate) fn priorities(group: &str, version: &str, built_in: bool) -> (i64, i64) {
+    match (group, version) {
         _ if !built_in => (1000, 100),
         ("", _) => (18000, 1),
         ("apps", _) => (17800, 15),
@@ -115,7 +115,12 @@ pub(crate) fn api_service(group: &str, version: &str, built_in: bool) -> Value {
         ("resource.k8s.io", _) => (16200, 21),
         ("flowcontrol.apiserver.k8s.io", _) => (16100, 21),
         (_, _) => (15800, 15),
-    };
+    }
+}
+
+/// The API service that says that this server serves a version of a group itself, since [`seeds::NOW`].
+pub(crate) fn api_service(group: &str, version: &str, built_in: bool) -> Value {
+    let (group_priority, version_priority) = priorities(group, version, built_in);
     let mut service = json!({
         "apiVersion": "apiregistration.k8s.io/v1",
         "kind": "APIService",

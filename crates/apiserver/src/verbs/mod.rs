@@ -16,6 +16,7 @@ use pilothouse_merge::managed;
 use pilothouse_store::{Change, Mismatch, Object};
 use pilothouse_value::{Status, Timestamp, Value};
 
+use crate::aggregation;
 use crate::answer::{document, present};
 use crate::crd;
 use crate::fairness;
@@ -58,6 +59,7 @@ pub(crate) async fn put(
     if let Outcome::Stored(stored) = &outcome {
         crd::lifecycle::written(state, target, stored);
         present::spread(state, &target.resource, stored);
+        aggregation::written(state, target, stored);
         if target.resource.plural == "events" && target.resource.is_built_in() {
             expiry::written(state, &target.namespace, &target.name, stored.revision());
         }
@@ -113,6 +115,7 @@ fn remove_as(
         present::spread(state, &target.resource, gone);
         crate::objects::allocate::release(state, &target.resource, last);
         crd::lifecycle::removed(state, target);
+        aggregation::removed(state, target, last);
     }
     Ok(outcome)
 }

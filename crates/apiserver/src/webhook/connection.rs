@@ -19,6 +19,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 use super::answer::Answer;
 use super::overheard::Overheard;
@@ -34,7 +35,7 @@ const LONGEST_ANSWER: usize = 9 * 1024 * 1024;
 
 /// What went wrong on the way.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(crate) enum Trouble {
     /// The server closed the connection before it answered.
     Closed,
     /// There was no more time.
@@ -48,6 +49,15 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
+    /// What went wrong, without the URL that was asked for.
+    pub(crate) fn text(self) -> String {
+        match self {
+            Trouble::Closed => "EOF".to_owned(),
+            Trouble::Deadline => "context deadline exceeded".to_owned(),
+            Trouble::Text(text) | Trouble::At(_, text) | Trouble::Body(text) => text,
+        }
+    }
+
     /// The error of the whole call.
     pub(super) fn told(self, url: &str) -> CallError {
         CallError(match self {
@@ -153,18 +163,11 @@ impl Pool {
         sockets: &[SocketAddr],
         server_name: Option<&String>,
     ) -> Result<Open, Trouble> {
-        let (stream, socket) = dial(sockets).await?;
-        let Some(server_name) = server_name else { return first_version(TokioIo::new(stream)).await };
-        let local = stream.local_addr().map(|address| address.to_string()).unwrap_or_default();
-        let name = ServerName::try_from(server_name.to_owned())
-            .map_err(|_| Trouble::Text(format!("tls: invalid server name {server_name:?}")))?;
-        let connecting = self.connector.connect(name, Overheard::new(stream)).into_fallible();
-        let stream = connecting.await.map_err(|(error, overheard)| {
-            Trouble::Text(
-                trust::go_text(&error, server_name, overheard.beginning())
-                    .unwrap_or_else(|| io_text(&error, &format!("{local}->{socket}"))),
-            )
-        })?;
+        let Some(server_name) = server_name else {
+            let (stream, _) = dial(sockets).await?;
+            return first_version(TokioIo::new(stream)).await;
+        };
+        let stream = secure(&self.connector, sockets, server_name).await?;
         if stream.get_ref().1.alpn_protocol() != Some(trust::HTTP_2) {
             return first_version(TokioIo::new(stream)).await;
         }
@@ -173,6 +176,28 @@ impl Pool {
         tokio::spawn(ended(connection));
         Ok(Open::Shared(sender))
     }
+}
+
+/// Opens a connection through TLS to the first of these sockets that takes it.
+///
+/// # Errors
+/// As [`Pool::open`].
+pub(crate) async fn secure(
+    connector: &TlsConnector,
+    sockets: &[SocketAddr],
+    server_name: &str,
+) -> Result<TlsStream<Overheard<TcpStream>>, Trouble> {
+    let (stream, socket) = dial(sockets).await?;
+    let local = stream.local_addr().map(|address| address.to_string()).unwrap_or_default();
+    let name = ServerName::try_from(server_name.to_owned())
+        .map_err(|_| Trouble::Text(format!("tls: invalid server name {server_name:?}")))?;
+    let connecting = connector.connect(name, Overheard::new(stream)).into_fallible();
+    connecting.await.map_err(|(error, overheard)| {
+        Trouble::Text(
+            trust::go_text(&error, server_name, overheard.beginning())
+                .unwrap_or_else(|| io_text(&error, &format!("{local}->{socket}"))),
+        )
+    })
 }
 
 /// Connects to the first of these sockets that takes it.

@@ -4,17 +4,17 @@
 //! What goes wrong is told in the words of Go's HTTP client and of client-go, which is what users of Kubernetes look for.
 
 mod answer;
-mod connection;
+pub(crate) mod connection;
 mod credentials;
 mod kept;
 mod media;
 mod overheard;
 mod redirect;
 mod remote;
-mod resolve;
-mod trust;
+pub(crate) mod resolve;
+pub(crate) mod trust;
 pub(crate) mod typed;
-mod url;
+pub(crate) mod url;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -11,7 +11,7 @@ const HEAD: usize = 5;
 
 /// A connection, and the first bytes that came through it.
 #[derive(Debug)]
-pub(super) struct Overheard<S> {
+pub(crate) struct Overheard<S> {
     stream: S,
     first: [u8; HEAD],
     heard: usize,

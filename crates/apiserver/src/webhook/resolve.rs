@@ -1,6 +1,7 @@
 //! From the address of a webhook to sockets that can be dialled.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use pilothouse_value::{Value, field, object};
 
@@ -54,7 +55,11 @@ fn external(state: &State, namespace: &str, name: &str) -> Option<String> {
     spec.str_at(&["externalName"]).filter(|_| is_external).map(str::to_owned)
 }
 
-async fn look_up(host: &str, port: u16) -> Result<Vec<SocketAddr>, Trouble> {
+/// The sockets of a host.
+///
+/// # Errors
+/// If there is no such host.
+pub(crate) async fn look_up(host: &str, port: u16) -> Result<Vec<SocketAddr>, Trouble> {
     if let Ok(ip) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(ip, port)]);
     }
@@ -96,15 +101,18 @@ fn service(state: &State, namespace: &str, name: &str, port: u16) -> Result<Vec<
     }
 }
 
+/// The slices of a Service's endpoints.
+pub(crate) fn slices(state: &State, namespace: &str, name: &str) -> Vec<Arc<Value>> {
+    let key = resource::key("discovery.k8s.io", "endpointslices");
+    let snapshot = state.store.snapshot();
+    let all = snapshot.list(&key, Some(namespace), None).map(|entry| entry.object.value().clone());
+    all.filter(|slice| object::label(slice, "kubernetes.io/service-name") == Some(name)).collect()
+}
+
 /// The ready endpoints of a Service, as its slices have them.
-fn ready(state: &State, namespace: &str, name: &str, port_name: &str) -> Vec<SocketAddr> {
-    let slices = resource::key("discovery.k8s.io", "endpointslices");
+pub(crate) fn ready(state: &State, namespace: &str, name: &str, port_name: &str) -> Vec<SocketAddr> {
     let mut found = Vec::new();
-    for entry in state.store.snapshot().list(&slices, Some(namespace), None) {
-        let slice = entry.object.value();
-        if object::label(slice, "kubernetes.io/service-name") != Some(name) {
-            continue;
-        }
+    for slice in slices(state, namespace, name) {
         let port = slice
             .items_at(&["ports"])
             .iter()

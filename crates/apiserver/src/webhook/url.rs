@@ -111,7 +111,7 @@ fn unescaped(path: &str) -> Option<String> {
 }
 
 /// A path as Go writes it into a URL.
-fn escaped(path: &str) -> String {
+pub(crate) fn escaped(path: &str) -> String {
     let mut text = String::with_capacity(path.len());
     for byte in path.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@".contains(&byte) {

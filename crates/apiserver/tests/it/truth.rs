@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
 use pilothouse_apiserver::{LocalService, Server, User};
@@ -49,6 +50,7 @@ topics!(
     create,
     delete,
     encodings,
+    fairness,
     faults,
     found,
     heads,
@@ -70,7 +72,7 @@ topics!(
     watch,
     watches,
     yaml;
-    with webhooks: conversions, converting, webhooks
+    with webhooks: aggregation, conversions, converting, webhooks
 );
 
 /// Characters of a text that is compared whatever is kept of the answer.
@@ -172,6 +174,22 @@ fn known_differences(topic: &str) -> Vec<usize> {
     steps
 }
 
+/// The members of a document at a path, in which `*` stands for any index.
+fn deep(value: &Value, path: &str) -> Vec<Value> {
+    let mut found = vec![value.clone()];
+    for part in path.split('.') {
+        found = found
+            .iter()
+            .flat_map(|one| match (one, part.parse::<usize>()) {
+                (Value::Array(items), _) if part == "*" => items.to_vec(),
+                (Value::Array(items), Ok(index)) => items.get(index).cloned().into_iter().collect(),
+                _ => one.get(part).cloned().into_iter().collect(),
+            })
+            .collect();
+    }
+    found
+}
+
 /// What a conversation remembers.
 struct Talk {
     service: LocalService,
@@ -186,7 +204,9 @@ impl Talk {
     fn name_hooks(&mut self) {
         for (name, place, symbol) in self.hooks.iter().flat_map(Hooks::places) {
             self.saved.insert(name, place.clone());
-            self.names.place(place, symbol);
+            if !symbol.is_empty() {
+                self.names.place(place, symbol);
+            }
         }
     }
 
@@ -227,7 +247,60 @@ impl Talk {
         Some(if differences.is_empty() { Ok(()) } else { Err(differences.join("\n")) })
     }
 
+    /// Asks for a document that nothing is written down of.
+    async fn document(&self, path: &str, accept: Option<&str>) -> (u16, Value) {
+        let request =
+            Request::builder().uri(self.fill(path)).header("accept", accept.unwrap_or("application/json"));
+        let response =
+            self.service.clone().oneshot(request.body(Full::new(Bytes::new())).unwrap()).await.unwrap();
+        let code = response.status().as_u16();
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        (code, parse::json(&bytes).map(|parsed| parsed.value).unwrap_or_default())
+    }
+
+    /// Waits as the recorder did, or looks at one part of a document.
+    async fn look(&mut self, step: &Value) -> Option<Result<(), String>> {
+        let text = |key: &str| step.str_at(&[key]);
+        let accept = text("accept");
+        if let Some(path) = text("until") {
+            let what =
+                step.get("what").map(|what| what.as_str().map_or_else(|| what.to_json(), str::to_owned))?;
+            // What is waited for goes on behind the API, and partly in other tasks of this test.
+            let mut again = tokio::time::interval(Duration::from_millis(10));
+            for _ in 0..2000 {
+                let (code, document) = self.document(path, accept).await;
+                let found = match text("where") {
+                    Some("code") => vec![Value::Int(code.into())],
+                    found => deep(&document, found.unwrap_or_default()),
+                };
+                if found
+                    .iter()
+                    .any(|one| one.as_str().map_or_else(|| one.to_json(), str::to_owned).contains(&what))
+                {
+                    return Some(Ok(()));
+                }
+                again.tick().await;
+            }
+            return Some(Err(format!("{path} never says {what}")));
+        }
+        let path = text("picked")?;
+        let (_, document) = self.document(path, accept).await;
+        let what = text("what").unwrap_or_default();
+        let is_it = |one: &&Value| {
+            deep(one, text("where").unwrap_or_default()).iter().any(|inner| inner.as_str() == Some(what))
+        };
+        let found: Vec<Value> =
+            document.items_at(&[text("among").unwrap_or_default()]).iter().filter(is_it).cloned().collect();
+        let ours = self.names.normal(&found.into());
+        let mut differences = Vec::new();
+        self.differ("answer", step.get("answer"), Some(&ours), &mut differences);
+        Some(if differences.is_empty() { Ok(()) } else { Err(differences.join("\n")) })
+    }
+
     async fn step(&mut self, step: &Value) -> Result<(), String> {
+        if let Some(outcome) = self.look(step).await {
+            return outcome;
+        }
         if self.hooks.is_some() {
             self.server.settled().await;
         }
@@ -275,7 +348,16 @@ impl Talk {
             said.set(&["warnings"], warnings);
         }
         if step.get("heads").is_some() {
-            said.set(&["heads"], told(&parts.headers, step));
+            let mut heads = told(&parts.headers, step);
+            for name in ["x-kubernetes-pf-flowschema-uid", "x-kubernetes-pf-prioritylevel-uid"] {
+                // Some topics tell which ones they are.
+                let known = step.str_at(&["heads", name]).is_some_and(|known| known != "ID");
+                let uid = parts.headers.get(name).and_then(|uid| uid.to_str().ok()).filter(|_| known);
+                if let Some(uid) = uid {
+                    heads.set(&[name], self.names.text(uid));
+                }
+            }
+            said.set(&["heads"], heads);
         }
         let text = String::from_utf8_lossy(&bytes);
         let mut raw = Value::Null;
@@ -434,7 +516,8 @@ fn told(headers: &http::HeaderMap, step: &Value) -> Value {
             _ if name.starts_with("x-kubernetes-pf-") => "ID",
             _ => value,
         };
-        made.set(&[name], value);
+        let before = made.str_at(&[name]).map(|before| format!("{before}, {value}"));
+        made.set(&[name], before.unwrap_or_else(|| value.to_owned()));
     }
     made
 }

@@ -65,6 +65,16 @@ impl Hooks {
         let place =
             |(name, address): &(String, String)| (name.clone(), address.clone(), format!("HOOK-{name}"));
         let mut places: Vec<_> = shared.places.iter().map(place).collect();
+        let ports: Vec<_> = shared
+            .places
+            .iter()
+            .map(|(name, address)| {
+                let port = address.rsplit(':').next().unwrap_or_default().to_owned();
+                // A port alone is no text that is looked for in answers.
+                (format!("port_{name}"), port, String::new())
+            })
+            .collect();
+        places.extend(ports);
         places.push(("bundle".into(), self.bundle.clone(), "BUNDLE".into()));
         places
     }
@@ -178,6 +188,17 @@ async fn talk(mut stream: impl AsyncRead + AsyncWrite + Unpin, shared: &Mutex<Sh
         for name in ["Content-Type", "Accept", "User-Agent", "Referer", "Authorization"] {
             if let Some(value) = header(name) {
                 asked.set(&["headers", name], value);
+            }
+        }
+        // Those of a proxy, which come several times.
+        for line in head.lines().skip(1) {
+            let Some((name, value)) = line.split_once(": ") else { continue };
+            let name = name.to_lowercase();
+            if name.starts_with("x-remote-") || name.starts_with("x-forwarded-") {
+                match asked.entry(&["headers", &name]) {
+                    Value::Array(values) => values.push(value.into()),
+                    other => *other = vec![Value::from(value)].into(),
+                }
             }
         }
         if !body.is_empty() {
