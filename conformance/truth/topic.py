@@ -18,6 +18,8 @@ REPEAT = re.compile(r"\$\{(\}|[^*}]+)\*(\d+)\}")
 DUMP = re.compile(r'Invalid value: "\{\\".*\}": ', re.S)
 LONG = 1000  # characters of a text that is written down whatever is kept
 WRITTEN = re.compile(r'(resourceVersion"?: ?")\d+')
+# What a page says of its process. Upstream draws what stands between a name and its value by lot.
+PROCESS = re.compile(r"^(Started|Up|Go version|Binary version|Emulation version|Paths)(?:: ?| |=) (.*)$", re.M)
 AGE = re.compile(r"^\d+(ms|s|m\d*s?)$")
 
 
@@ -382,6 +384,9 @@ class Topic:
         text = UUID.sub(lambda m: self.symbol("uid", m.group(0)), text)
         text = TIME.sub(lambda m: "TIME" if near_now(m.group(0)) else m.group(0), text)
         text = DUMP.sub('Invalid value: "{...}": ', text)  # a whole object in the order of Go's structs
+        if text.startswith("\napiserver flagz\n"):
+            text = text[:text.index("only.\n") + 6]  # what follows depends on how the server was started
+        text = PROCESS.sub(lambda m: f"{m.group(1)}: {m.group(1).upper() if m.group(1) in ('Started', 'Up', 'Go version') else m.group(2)}", text)
         return VERSIONS.sub(r"\1N", text)
 
     def normal(self, value, key=None, listed=False):
@@ -405,6 +410,10 @@ class Topic:
                     made[k] = ["IP" if re.match(r"\d", str(x)) else x for x in v]
                 elif k in ("nodePort", "healthCheckNodePort") and isinstance(v, int) and v >= 30000:
                     made[k] = 30000
+                elif k == "uptimeSeconds":
+                    made[k] = "UP"
+                elif k == "goVersion":
+                    made[k] = "GO"
                 elif k == "managedFields" and isinstance(v, list):
                     # upstream orders them by time first, and times are of the clock
                     made[k] = sorted((self.normal(x, k) for x in v), key=lambda x: json.dumps(x, sort_keys=True))

@@ -44,6 +44,7 @@ pub use doors::listen::{ListenError, Listening};
 pub use doors::network::Network;
 pub use doors::service::LocalService;
 pub use objects::elsewhere::ObjectsElsewhere;
+pub use pages::process::SetVerbosity;
 pub use pilothouse_cel::Pattern;
 pub use pilothouse_schema::builtin::Policy;
 pub use pilothouse_store::{Clock, Store};

@@ -34,6 +34,7 @@ use crate::doors::body::{self, Body};
 use crate::doors::in_flight;
 use crate::fairness;
 use crate::pages;
+use crate::pages::process::{self, Page};
 use crate::registry::resource::Resource;
 use crate::request::{Query, RequestInfo};
 use crate::request::{intake, options, place};
@@ -270,6 +271,9 @@ where
             .await;
     }
     let Some(path) = &info.resource else {
+        if let Some(page) = Page::at(&info.path) {
+            return process::serve(&state, page, request, query).await;
+        }
         return pages::serve(&state, &request, query);
     };
     let Some(resource) = state.registry.get(&path.group, &path.version, &path.resource) else {

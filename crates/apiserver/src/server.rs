@@ -1,6 +1,6 @@
 //! The server: what it is made of, and its doors.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -35,6 +35,7 @@ use crate::kubelet::Kubelet;
 use crate::objects::allocate::Allocations;
 use crate::objects::elsewhere::ObjectsElsewhere;
 use crate::objects::expiry::{self, Expiry};
+use crate::pages::process::{Process, SetVerbosity};
 use crate::pipeline::Origin;
 use crate::registry::{LeftOut, Registry};
 use crate::start::presence::Presence;
@@ -91,6 +92,7 @@ pub struct Builder {
     disabled_plugins: Vec<String>,
     admission: Option<String>,
     webhook_kubeconfig: Option<Value>,
+    process: Process,
 }
 
 impl std::fmt::Debug for Builder {
@@ -332,6 +334,21 @@ impl Builder {
         self
     }
 
+    /// The flags of the program that this server is part of, by their names, as `/flagz` shows them to those who may see that
+    /// page. What is secret does not belong there. Default: none.
+    #[must_use]
+    pub fn flags(mut self, flags: BTreeMap<String, String>) -> Builder {
+        self.process.flags = flags;
+        self
+    }
+
+    /// Who is told when somebody puts another level of logging to `/debug/flags/v`. Default: nobody, and it is refused.
+    #[must_use]
+    pub fn set_verbosity(mut self, set: SetVerbosity) -> Builder {
+        self.process.set_verbosity = Some(set);
+        self
+    }
+
     /// Starts the server. It must be called inside a tokio runtime, in which the server's tasks then run.
     ///
     /// # Errors
@@ -371,6 +388,8 @@ impl Builder {
             address: OnceLock::new(),
             authorizer,
             clock: self.clock,
+            started: self.clock.now(),
+            process: self.process,
             registry: Registry::built_in(&self.left_out),
             audit: self.audit.map(|(policy, sinks)| AuditLog::new(policy, sinks, self.clock)),
             has_roles,
@@ -438,6 +457,7 @@ impl Server {
             disabled_plugins: Vec::new(),
             admission: None,
             webhook_kubeconfig: None,
+            process: Process::default(),
         }
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use parking_lot::{Mutex, RwLock};
 use pilothouse_store::{Clock, Store};
 use pilothouse_value::stack::deeper;
-use pilothouse_value::{Status, Value, object};
+use pilothouse_value::{Status, Timestamp, Value, object};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -28,6 +28,7 @@ use crate::kubelet::Kubelet;
 use crate::objects::allocate::Allocations;
 use crate::objects::elsewhere::ObjectsElsewhere;
 use crate::objects::expiry::Expiry;
+use crate::pages::process::Process;
 use crate::registry::Registry;
 use crate::registry::resource::Resource;
 use crate::start::presence::Presence;
@@ -51,6 +52,10 @@ pub enum Authorization {
 pub(crate) struct State {
     pub(crate) store: Store,
     pub(crate) clock: Clock,
+    /// When the server started.
+    pub(crate) started: Timestamp,
+    /// What it says of its process.
+    pub(crate) process: Process,
     pub(crate) registry: Registry,
     /// Whether roles and bindings count.
     pub(crate) has_roles: bool,

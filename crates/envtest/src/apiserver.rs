@@ -3,9 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use pilothouse_apiserver::{Builder, Server};
+use pilothouse_apiserver::{Builder, Server, SetVerbosity};
 
-use crate::flags::Parsed;
+use crate::flags::{self, Parsed};
 use crate::{
     Error, access, admission, auditing, contradictions, doors, keeping, presence, serving, signals, switches,
     tell,
@@ -15,12 +15,13 @@ use crate::{
 ///
 /// # Errors
 /// If a flag or a file that one names makes no sense, or the address cannot be had.
-pub(crate) async fn run(flags: &Parsed) -> Result<(), Error> {
+pub(crate) async fn run(flags: &Parsed, set_verbosity: SetVerbosity) -> Result<(), Error> {
     let ended = signals::termination()?;
     contradictions::check(flags)?;
     let bind = flags.parsed::<IpAddr>("bind-address")?.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
     let address = SocketAddr::new(bind, flags.parsed("secure-port")?.unwrap_or(6443));
     let builder = configure(Server::builder(), flags, bind)?.store(keeping::store(flags).await?);
+    let builder = builder.flags(flags::flagz(flags)).set_verbosity(set_verbosity);
     let server = builder
         .start()
         .map_err(|e| Error::machine("starting the server", e, "is what etcd keeps from another version?"))?;

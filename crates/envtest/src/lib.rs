@@ -24,8 +24,13 @@ use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser;
+use pilothouse_apiserver::SetVerbosity;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::flags::{FlagError, Parsed};
 
@@ -160,14 +165,14 @@ fn run_tool(tool: Tool, arguments: &[OsString]) -> ExitCode {
 }
 
 fn serve(tool: Tool, parsed: &Parsed) -> Result<(), Error> {
-    start_logging(parsed);
+    let set_verbosity = start_logging(parsed);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime
         .map_err(|e| Error::machine("starting the runtime", e, "are there threads left? see ulimit -u"))?;
     let outcome = runtime.block_on(async {
         match tool {
             Tool::Etcd => etcd::run(parsed).await,
-            Tool::KubeApiserver => apiserver::run(parsed).await,
+            Tool::KubeApiserver => apiserver::run(parsed, set_verbosity).await,
         }
     });
     // What still runs belongs to connections that were cut.
@@ -175,17 +180,27 @@ fn serve(tool: Tool, parsed: &Parsed) -> Result<(), Error> {
     outcome
 }
 
-/// Logs go to standard error, as upstream's do: warnings, and more with `--v`.
-fn start_logging(parsed: &Parsed) {
-    let level = match parsed.last("v").and_then(|text| text.parse::<u8>().ok()).unwrap_or_default() {
-        0 | 1 => tracing::Level::WARN,
-        2 => tracing::Level::INFO,
-        3..=7 => tracing::Level::DEBUG,
-        _ => tracing::Level::TRACE,
-    };
-    let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr);
+/// Logs go to standard error, as upstream's do: warnings, and more with `--v`. Returns what changes the level.
+fn start_logging(parsed: &Parsed) -> SetVerbosity {
+    let given = parsed.last("v").and_then(|text| text.parse().ok()).unwrap_or_default();
+    let (filter, handle) = tracing_subscriber::reload::Layer::new(level(given));
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     // A second call in one process keeps the first one's settings.
-    let _set = subscriber.with_ansi(false).try_init();
+    let _set = tracing_subscriber::registry().with(filter).with(lines).try_init();
+    Arc::new(move |given| {
+        // It is only refused when the process ends.
+        let _set = handle.modify(|filter| *filter = level(given));
+    })
+}
+
+/// How much is logged at a level of `--v`.
+fn level(v: u32) -> LevelFilter {
+    match v {
+        0 | 1 => LevelFilter::WARN,
+        2 => LevelFilter::INFO,
+        3..=7 => LevelFilter::DEBUG,
+        _ => LevelFilter::TRACE,
+    }
 }
 
 /// Tells whoever reads standard error.

@@ -9,6 +9,7 @@ mod autoscalers;
 mod decode;
 mod defaults;
 mod descriptions;
+mod empties;
 mod go;
 mod go_json;
 mod go_names;
@@ -31,6 +32,7 @@ pub(crate) use decode::{is_omitted, zero};
 pub use defaults::default;
 pub use descriptions::describe;
 pub(crate) use descriptions::unescape;
+pub use empties::{Empties, bundles, put_bundles, take_empties, tells_empty};
 pub use prepare::{
     has_generation, hide_template_generation, prepare_create, prepare_update, say_template_generation,
     sync_app_armor,

@@ -125,11 +125,12 @@ impl<'a> Clause<'a> {
     }
 
     /// A parameter's value.
-    fn parameter(&self, key: &str) -> Option<&'a str> {
+    pub(crate) fn parameter(&self, key: &str) -> Option<&'a str> {
         self.parameters.iter().rev().find(|(own, _)| *own == key).map(|(_, value)| *value)
     }
 
-    fn matches(&self, main: &str, sub: &str) -> bool {
+    /// Whether a media type is one that the clause names.
+    pub(crate) fn matches(&self, main: &str, sub: &str) -> bool {
         (self.main == "*" && self.sub == "*") || (self.main == main && (self.sub == sub || self.sub == "*"))
     }
 

@@ -181,11 +181,8 @@ fn owners(value: &Value, path: &Path, errors: &mut Vec<field::Error>) {
             }
         }
         if api_version == "v1" && object::kind(owner) == "Event" {
-            errors.push(field::Error::invalid(
-                &at,
-                owner.clone(),
-                "/v1, Kind=Event is disallowed from being an owner",
-            ));
+            let why = "/v1, Kind=Event is disallowed from being an owner";
+            errors.push(field::Error::invalid(&at, Value::Null, why).showing(in_go_order(owner)));
         }
         if owner.get("controller").and_then(Value::as_bool) == Some(true) {
             let text = format!("{}/{}", object::kind(owner), owner.str_at(&["name"]).unwrap_or_default());
@@ -194,7 +191,8 @@ fn owners(value: &Value, path: &Path, errors: &mut Vec<field::Error>) {
                     let why = format!(
                         "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {text}"
                     );
-                    let shown = in_go_order(object::owner_references(value));
+                    let all: Vec<String> = object::owner_references(value).iter().map(in_go_order).collect();
+                    let shown = format!("[{}]", all.join(","));
                     errors.push(field::Error::invalid(path, Value::Null, why).showing(shown));
                 }
                 None => controller = Some(text),
@@ -236,13 +234,10 @@ fn copy(new: &mut Value, old: &Value, key: &str) {
 }
 
 /// Owner references as JSON with the members in the order of upstream's struct.
-fn in_go_order(owners: &[Value]) -> String {
+fn in_go_order(owner: &Value) -> String {
     const MEMBERS: [&str; 6] = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
-    let one = |owner: &Value| {
-        let member = |key: &&str| Some(format!("\"{key}\":{}", owner.get(key)?.to_json()));
-        format!("{{{}}}", MEMBERS.iter().filter_map(member).collect::<Vec<_>>().join(","))
-    };
-    format!("[{}]", owners.iter().map(one).collect::<Vec<_>>().join(","))
+    let member = |key: &&str| Some(format!("\"{key}\":{}", owner.get(key)?.to_json()));
+    format!("{{{}}}", MEMBERS.iter().filter_map(member).collect::<Vec<_>>().join(","))
 }
 
 /// Removes owner references that are there already, and tells of it, as upstream does before and `after` admission.

@@ -1,6 +1,8 @@
 //! The pages `/healthz`, `/livez` and `/readyz`, which tell whether the server is well: the names of their checks are
 //! kube-apiserver's. A server that answers has passed them all.
 
+use std::collections::BTreeSet;
+
 use http::Response;
 use pilothouse_value::field;
 
@@ -47,12 +49,16 @@ const STARTED: [&str; 30] = [
 ];
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// Serves a page, or one check of it. `page` is its name; `check` is what follows in the path.
-pub(crate) fn serve(page: &str, check: Option<&str>, query: &Query) -> Response<Body> {
+/// The names of the checks of a page, in the order in which they are made.
+pub(crate) fn checks(page: &str) -> impl Iterator<Item = &'static str> {
     let ready = page == "readyz";
     let first: &[&str] = if ready { &READY } else { &ALIVE };
-    let last = ready.then_some("shutdown");
-    let checks: Vec<&str> = first.iter().copied().chain(STARTED).chain(last).collect();
+    first.iter().copied().chain(STARTED).chain(ready.then_some("shutdown"))
+}
+
+/// Serves a page, or one check of it. `page` is its name; `check` is what follows in the path.
+pub(crate) fn serve(page: &str, check: Option<&str>, query: &Query) -> Response<Body> {
+    let checks: Vec<&str> = checks(page).collect();
     match check {
         None => {}
         Some(check) if checks.contains(&check) => return render::response(200, TEXT, Body::full("ok")),
@@ -67,12 +73,11 @@ pub(crate) fn serve(page: &str, check: Option<&str>, query: &Query) -> Response<
         let how = if excluded.contains(check) { "excluded: ok" } else { "ok" };
         text.push_str(&format!("[+]{check} {how}\n"));
     }
-    let unknown: Vec<String> =
-        excluded.iter().filter(|name| !checks.contains(name)).map(|name| field::quote(name)).collect();
+    let unknown: BTreeSet<&str> = excluded.into_iter().filter(|name| !checks.contains(name)).collect();
     if !unknown.is_empty() {
         text.push_str(&format!(
             "warn: some health checks cannot be excluded: no matches for {}\n",
-            unknown.join(",")
+            unknown.into_iter().map(field::quote).collect::<Vec<_>>().join(",")
         ));
     }
     text.push_str(&format!("{page} check passed\n"));

@@ -4,6 +4,7 @@ pub(crate) mod discovery;
 pub(crate) mod health;
 pub(crate) mod metrics;
 pub(crate) mod openapi;
+pub(crate) mod process;
 
 use std::sync::Arc;
 
@@ -46,8 +47,10 @@ pub(crate) fn serve<B>(
             let check = path.strip_prefix('/').and_then(|path| path.strip_prefix(page)?.strip_prefix('/'));
             Ok(health::serve(page, check, query))
         }
+        ["metrics"] if path.ends_with('/') => Ok(render::no_such_page()),
         ["metrics"] if *request.method() == Method::DELETE => Ok(metrics::reset()),
         ["metrics"] => Ok(metrics::serve(state)),
+        ["version", _, ..] => Err(Status::no_such_path()),
         ["version"] => {
             negotiate::route(accept.unwrap_or_default(), &["application/json"], &[])?;
             Ok(render::response(200, "application/json", Body::full(version())))
@@ -102,17 +105,23 @@ fn root(state: &State) -> Value {
         "/api",
         "/api/v1",
         "/apis",
-        "/healthz",
-        "/livez",
+        "/apis/",
+        "/flagz",
         "/metrics",
+        "/metrics/slis",
         "/openapi/v2",
         "/openapi/v3",
+        "/openapi/v3/",
         "/openid/v1/jwks",
-        "/readyz",
+        "/statusz",
         "/version",
     ]
     .map(str::to_owned)
     .to_vec();
+    for page in ["healthz", "livez", "readyz"] {
+        paths.push(format!("/{page}"));
+        paths.extend(health::checks(page).map(|check| format!("/{page}/{check}")));
+    }
     for resource in state.registry.table().iter() {
         if !resource.group.is_empty() {
             paths.push(format!("/apis/{}", resource.group));

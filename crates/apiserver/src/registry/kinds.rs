@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pilothouse_schema::builtin::Empties;
 use pilothouse_schema::cel::{self, Findings};
 use pilothouse_schema::{self as schema, builtin, crd as definition};
 use pilothouse_value::field::{self, Path};
@@ -158,6 +159,15 @@ pub(crate) fn forget_empty_lists(resource: &Resource, value: &mut Value) {
     if resource.is_built_in() {
         builtin::forget_empty_lists(&resource.gvk(), value);
     }
+}
+
+/// Takes what is empty out of an object that was sent, of the kinds that tell it from what is not there; nothing of others.
+pub(crate) fn take_empties(resource: &Resource, value: &mut Value) -> Empties {
+    if !resource.is_built_in() {
+        return Empties::default();
+    }
+    let gvk = resource.gvk();
+    if builtin::tells_empty(&gvk) { builtin::take_empties(&gvk, value) } else { Empties::default() }
 }
 
 /// A namespace can be selected by a label that says its name.

@@ -213,21 +213,23 @@ async fn evict(
         .transpose()?
         .unwrap_or_default();
     delete_options.dry_run |= options.dry_run;
-    // Whoever looks at the pod while it ends sees why; the pod's owner is not made its field manager by that.
-    let marked = Target { subresource: Some("eviction".into()), ..target.clone() };
-    let now = state.now();
-    update::change(context, &marked, options, "", Tracking::Done, |current| {
-        let mut pod = current.clone();
-        crate::crd::names::set_condition(
-            &mut pod,
-            json!({
-                "type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI",
-                "message": "Eviction API: evicting", "lastProbeTime": null, "lastTransitionTime": now.as_str(),
-            }),
-        );
-        Ok(pod)
-    })
-    .await?;
+    if !delete_options.dry_run {
+        // Whoever looks at the pod while it ends sees why; the pod's owner is not made its field manager by that.
+        let marked = Target { subresource: Some("eviction".into()), ..target.clone() };
+        let now = state.now();
+        update::change(context, &marked, options, "", Tracking::Done, |current| {
+            let mut pod = current.clone();
+            crate::crd::names::set_condition(
+                &mut pod,
+                json!({
+                    "type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI",
+                    "message": "Eviction API: evicting", "lastProbeTime": null, "lastTransitionTime": now.as_str(),
+                }),
+            );
+            Ok(pod)
+        })
+        .await?;
+    }
     let pod_target = Target { subresource: None, ..target.clone() };
     delete::delete_unasked(context, &pod_target, &delete_options).await?;
     Ok(success(201))

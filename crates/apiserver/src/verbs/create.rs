@@ -58,6 +58,7 @@ pub(crate) async fn create_object(
         let why = "create not allowed while custom resource definition is terminating";
         return Err(Status::forbidden(&resource.group, &resource.plural, object::name(&value), why));
     }
+    let empties = kinds::take_empties(resource, &mut value);
     metadata::wipe(&mut value);
     set_namespace(target, &mut value)?;
     metadata::dedup_owners(context, &mut value, false);
@@ -115,6 +116,8 @@ pub(crate) async fn create_object(
             // The storage's check upstream, with a bare error: no reason, code 500. A rehearsal does not come so far.
             return Err(Status::new(500, "", "resourceVersion should not be set on objects to be created"));
         }
+        let mut object = object;
+        builtin::put_bundles(&mut object, &empties.bundles);
         match verbs::put(state, &named, None, object).await? {
             Outcome::Stored(stored) => {
                 reserved.keep(&stored);

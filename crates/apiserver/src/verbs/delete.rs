@@ -1,7 +1,7 @@
 //! Delete: at once, or marked and left to those who hold the object (finalizers, a pod's grace, a namespace's content).
 
+use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Duration;
 
 use pilothouse_store::Object;
 use pilothouse_value::{Status, Value, json, object};
@@ -10,15 +10,11 @@ use crate::admission::{self, Attributes};
 use crate::answer::document::Document;
 use crate::answer::present;
 use crate::crd;
-use crate::request::options::{DeleteOptions, ListOptions, Propagation};
-use crate::state::{Context, Target};
+use crate::request::options::{DeleteOptions, ListOptions};
+use crate::state::{Context, State, Target};
+use crate::verbs::deletion::{self, Step};
 use crate::verbs::list::{self, Page};
-use crate::verbs::{self, Outcome, update};
-
-const ORPHAN: &str = "orphan";
-const FOREGROUND: &str = "foregroundDeletion";
-/// Seconds that a pod gets to end if nothing says otherwise.
-const POD_GRACE: i64 = 30;
+use crate::verbs::{self, Outcome};
 
 /// What the deletion of a job says that does not say what becomes of its pods.
 const ORPHANS_PODS: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set \
@@ -69,41 +65,7 @@ pub(crate) async fn delete(
     target: &Target,
     options: &DeleteOptions,
 ) -> Result<Deleted, Status> {
-    delete_as(context, target, &target.name, options).await
-}
-
-/// Deletes one object; `name` is the one that the request gave, which is none if it is about a collection.
-async fn delete_as(
-    context: &Context,
-    target: &Target,
-    name: &str,
-    options: &DeleteOptions,
-) -> Result<Deleted, Status> {
-    for _ in 0..verbs::ATTEMPTS {
-        if options.propagation.is_none() && target.resource.is("batch", "jobs") {
-            context.warn(ORPHANS_PODS);
-        }
-        let stored = verbs::stored(&context.state, target)?;
-        if options.ignore_unreadable {
-            match delete_unreadable(context, target, options, &stored).await? {
-                Some(done) => return Ok(done),
-                None => continue,
-            }
-        }
-        let current = present::present(&context.state, &target.resource, &stored)
-            .await
-            .map_err(|status| present::unreadable(target, &stored, &status))?
-            .value();
-        check_preconditions(target, options, &current)?;
-        let mut attributes = Attributes::delete(context, target, current, options);
-        name.clone_into(&mut attributes.name);
-        admission::mutate(&mut attributes).await?;
-        admission::validate(&attributes).await?;
-        if let Some(done) = try_delete(context, target, options, &stored).await? {
-            return Ok(done);
-        }
-    }
-    Err(target.modified())
+    delete_as(context, target, Some(&target.name), options).await
 }
 
 /// Deletes one object for the server itself: no admission is asked.
@@ -115,9 +77,30 @@ pub(crate) async fn delete_unasked(
     target: &Target,
     options: &DeleteOptions,
 ) -> Result<Deleted, Status> {
+    delete_as(context, target, None, options).await
+}
+
+/// Deletes one object; `name` is the one that admission is told, which is empty if the request is about a collection, or none
+/// if admission is not asked.
+async fn delete_as(
+    context: &Context,
+    target: &Target,
+    name: Option<&str>,
+    options: &DeleteOptions,
+) -> Result<Deleted, Status> {
+    let mut options = Cow::Borrowed(options);
     for _ in 0..verbs::ATTEMPTS {
+        if name.is_some() && options.propagation.is_none() && target.resource.is("batch", "jobs") {
+            context.warn(ORPHANS_PODS);
+        }
         let stored = verbs::stored(&context.state, target)?;
-        if let Some(done) = try_delete(context, target, options, &stored).await? {
+        if options.ignore_unreadable {
+            match delete_unreadable(context, target, &options, &stored).await? {
+                Some(done) => return Ok(done),
+                None => continue,
+            }
+        }
+        if let Some(done) = try_delete(context, target, name, &mut options, &stored).await? {
             return Ok(done);
         }
     }
@@ -128,113 +111,105 @@ pub(crate) async fn delete_unasked(
 async fn try_delete(
     context: &Context,
     target: &Target,
-    options: &DeleteOptions,
+    name: Option<&str>,
+    options: &mut Cow<'_, DeleteOptions>,
     stored: &Arc<Object>,
 ) -> Result<Option<Deleted>, Status> {
     let state = &context.state;
-    let resource = &target.resource;
-    let document = present::present_shared(state, resource, stored)
-        .await
-        .map_err(|status| present::unreadable(target, stored, &status))?;
+    let document = match name {
+        // It is read first, as if it were only read.
+        Some(_) => present::present(state, &target.resource, stored).await,
+        None => present::present_shared(state, &target.resource, stored).await,
+    };
+    let document = document.map_err(|status| present::unreadable(target, stored, &status))?;
     let current = document.value();
     check_preconditions(target, options, &current)?;
-
-    let is_namespace = resource.is("", "namespaces");
-    let marked = object::deletion_timestamp(&current).is_some();
-    if is_namespace && marked && !current.items_at(&["spec", "finalizers"]).is_empty() {
-        return Ok(Some(Deleted::Pending(document)));
-    }
-    let mut new = Value::clone(&current);
-    let mut propagation = options.propagation;
-    if propagation.is_none() && resource.is("", "replicationcontrollers") {
-        propagation = Some(Propagation::Orphan);
-    }
-    if propagation.is_none() && resource.is("batch", "jobs") {
-        propagation = Some(Propagation::Orphan);
-    }
-    if resource.is(crd::GROUP, crd::PLURAL) && !marked {
-        // A definition is marked by code of its own upstream, which looks at no options.
-        propagation = None;
-    }
-    let finalizers_changed = set_propagation(&mut new, propagation);
-    let grace = grace(target, options, &current);
-    let now = state.clock.now();
-    let mut changed = finalizers_changed;
-    if !marked {
-        let until = now.plus(Duration::from_secs(grace.unsigned_abs()));
-        new.set(&["metadata", "deletionTimestamp"], until.to_string());
-        // Definitions and namespaces are marked by code of their own upstream, which does less.
-        let definition = resource.is(crd::GROUP, crd::PLURAL);
-        if !definition && !is_namespace {
-            new.set(&["metadata", "deletionGracePeriodSeconds"], grace);
-        }
-        if object::generation(&new) > 0 && !definition && !is_namespace {
-            new.set(&["metadata", "generation"], object::generation(&new) + 1);
-        }
-        changed = true;
-    } else {
-        // A grace period can be made shorter, never longer.
-        let present = current.i64_at(&["metadata", "deletionGracePeriodSeconds"]).unwrap_or_default();
-        if resource.is(crd::GROUP, crd::PLURAL)
-            && current.at(&["metadata", "deletionGracePeriodSeconds"]).is_none()
-        {
-            new.set(&["metadata", "deletionGracePeriodSeconds"], 0);
-            changed = true;
-        }
-        if grace < present {
-            let shorter = (present - grace).unsigned_abs();
-            let until = object::deletion_timestamp(&current)
-                .and_then(|text| pilothouse_value::Timestamp::parse(text).ok())
-                .map_or(now, |until| {
-                    let seconds = until.unix_seconds() - i64::try_from(shorter).unwrap_or(i64::MAX);
-                    pilothouse_value::Timestamp::from_unix_seconds(seconds)
-                });
-            new.set(&["metadata", "deletionTimestamp"], until.to_string());
-            new.set(&["metadata", "deletionGracePeriodSeconds"], grace);
-            changed = true;
-        }
-    }
-    if is_namespace {
-        new.set(&["status", "phase"], "Terminating");
-    }
-    if resource.is(crd::GROUP, crd::PLURAL) && !marked {
-        crd::lifecycle::prepare_delete(&mut new, &state.now());
-    }
-    if update::may_go(is_namespace, &new) {
-        // Only pods are marked when they go at once.
-        let mut last = if resource.is("", "pods") { new.clone() } else { last_state(&current, &new) };
-        if options.dry_run {
-            return Ok(Some(Deleted::Gone(Arc::new(last))));
-        }
-        return match verbs::remove(state, target, stored.revision(), &last).await? {
-            Outcome::Stored(removed) => {
-                last.set(&["metadata", "resourceVersion"], removed.revision().to_string());
-                Ok(Some(Deleted::Gone(Arc::new(last))))
+    let step = Step::of(&target.resource, options, &current, state.clock.now());
+    // Of a collection each object gets options of its own, and admission is shown those of the request.
+    let shown = match name {
+        Some("") => options.clone(),
+        _ => deletion::shown(&target.resource, options, &current),
+    };
+    match step {
+        Step::Nothing => Ok(Some(Deleted::Pending(document))),
+        Step::Mark(new) => {
+            admit(context, target, name, &shown, &current).await?;
+            if new == *current {
+                return Ok(Some(Deleted::Pending(document)));
             }
-            Outcome::Stale(_) => Ok(None),
-        };
+            if options.dry_run {
+                return Ok(Some(Deleted::Pending(new.into())));
+            }
+            let Outcome::Stored(written) = verbs::put(state, target, Some(stored.revision()), new).await?
+            else {
+                return Ok(None);
+            };
+            Ok(Some(Deleted::Pending(present::present(state, &target.resource, &written).await?)))
+        }
+        Step::MarkAndRemove(new) => {
+            admit(context, target, name, &shown, &current).await?;
+            if options.dry_run {
+                return Ok(Some(Deleted::Pending(new.into())));
+            }
+            let Outcome::Stored(written) = verbs::put(state, target, Some(stored.revision()), new).await?
+            else {
+                return Ok(None);
+            };
+            let marked = present::present_shared(state, &target.resource, &written).await?.value();
+            admit(context, target, name, &shown, &marked).await?;
+            drop(shown);
+            if options.resource_version.is_some() {
+                // What was meant is what has just been marked.
+                options.to_mut().resource_version = Some(written.revision().to_string());
+            }
+            remove(state, target, &written, &marked).await
+        }
+        Step::Remove { examined } => {
+            admit(context, target, name, &shown, &current).await?;
+            match (examined, options.dry_run) {
+                // Here upstream has the object at hand, and answers with it.
+                (true, true) => return Ok(Some(Deleted::Pending(document))),
+                (true, false) => admit(context, target, name, &shown, &current).await?,
+                (false, true) => return Ok(Some(Deleted::Gone(current))),
+                (false, false) => {}
+            }
+            remove(state, target, stored, &current).await
+        }
     }
-    if !changed {
-        return Ok(Some(Deleted::Pending(document)));
-    }
-    if options.dry_run {
-        return Ok(Some(Deleted::Pending(new.into())));
-    }
-    match verbs::put(state, target, Some(stored.revision()), new).await? {
-        Outcome::Stored(written) => {
-            let document = present::present(state, resource, &written).await?;
-            Ok(Some(Deleted::Pending(document)))
+}
+
+/// Asks admission whether the object may be deleted, unless the server itself deletes it.
+async fn admit(
+    context: &Context,
+    target: &Target,
+    name: Option<&str>,
+    options: &DeleteOptions,
+    current: &Arc<Value>,
+) -> Result<(), Status> {
+    let Some(name) = name else { return Ok(()) };
+    let mut attributes = Attributes::delete(context, target, current.clone(), options);
+    name.clone_into(&mut attributes.name);
+    admission::mutate(&mut attributes).await?;
+    admission::validate(&attributes).await
+}
+
+/// Takes the object out of the store; `None` if somebody else wrote in between.
+async fn remove(
+    state: &Arc<State>,
+    target: &Target,
+    stored: &Arc<Object>,
+    last: &Arc<Value>,
+) -> Result<Option<Deleted>, Status> {
+    match verbs::remove(state, target, stored.revision(), last).await? {
+        Outcome::Stored(removed) => {
+            let mut last = Value::clone(last);
+            last.set(&["metadata", "resourceVersion"], removed.revision().to_string());
+            Ok(Some(Deleted::Gone(Arc::new(last))))
         }
         Outcome::Stale(_) => Ok(None),
     }
 }
 
-/// What watchers see of an object that goes at once: its state before, without the marks of a deletion that never waited.
-fn last_state(current: &Value, marked: &Value) -> Value {
-    if object::deletion_timestamp(current).is_some() { marked.clone() } else { current.clone() }
-}
-
-/// 409: the object that was to be deleted because it cannot be read can be read.
 /// Deletes an object that cannot be read: nobody is asked, and nothing holds it. `None` if somebody else wrote in between.
 ///
 /// # Errors
@@ -258,6 +233,7 @@ async fn delete_unreadable(
     }
 }
 
+/// 409: the object that was to be deleted because it cannot be read can be read.
 fn readable(target: &Target) -> Status {
     let key = target.storage_key(false);
     target.conflict(&format!(
@@ -305,50 +281,6 @@ fn check_preconditions(target: &Target, options: &DeleteOptions, current: &Value
     Ok(())
 }
 
-/// Sets the finalizers that a propagation policy stands for. Returns whether they changed.
-fn set_propagation(value: &mut Value, propagation: Option<Propagation>) -> bool {
-    let Some(propagation) = propagation else { return false };
-    let before: Vec<String> = object::finalizers(value).map(str::to_owned).collect();
-    let mut after: Vec<String> =
-        before.iter().filter(|finalizer| *finalizer != ORPHAN && *finalizer != FOREGROUND).cloned().collect();
-    match propagation {
-        Propagation::Orphan => after.push(ORPHAN.into()),
-        Propagation::Foreground => after.push(FOREGROUND.into()),
-        Propagation::Background => {}
-    }
-    let (mut sorted_before, mut sorted_after) = (before.clone(), after.clone());
-    sorted_before.sort();
-    sorted_after.sort();
-    if sorted_before == sorted_after {
-        return false;
-    }
-    if after.is_empty() {
-        value.take(&["metadata", "finalizers"]);
-    } else {
-        value.set(&["metadata", "finalizers"], after);
-    }
-    true
-}
-
-/// Seconds that the object gets before it may be removed.
-fn grace(target: &Target, options: &DeleteOptions, current: &Value) -> i64 {
-    if !target.resource.is("", "pods") {
-        return 0;
-    }
-
-    let marked = current.i64_at(&["metadata", "deletionGracePeriodSeconds"]);
-    let wanted = match (options.grace_period_seconds, marked) {
-        (Some(seconds), _) => seconds,
-        // Asking again without a period changes nothing.
-        (None, Some(present)) => return present,
-        (None, None) => current.i64_at(&["spec", "terminationGracePeriodSeconds"]).unwrap_or(POD_GRACE),
-    };
-    // Nobody runs it, so nobody has to end it.
-    let unscheduled = current.str_at(&["spec", "nodeName"]).unwrap_or_default().is_empty();
-    let ended = matches!(current.str_at(&["status", "phase"]), Some("Succeeded" | "Failed"));
-    if unscheduled || ended { 0 } else { wanted.max(0) }
-}
-
 /// Deletes every object that a list would show, and returns that list.
 ///
 /// # Errors
@@ -374,7 +306,7 @@ pub(crate) async fn delete_collection(
             name: object::name(&value).to_owned(),
             ..target.clone()
         };
-        match delete_as(context, &one, "", options).await {
+        match delete_as(context, &one, Some(""), options).await {
             // Somebody else was faster.
             Err(status) if status.is_not_found() => {}
             outcome => drop(outcome?),

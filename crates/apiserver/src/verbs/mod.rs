@@ -2,6 +2,7 @@
 
 pub(crate) mod create;
 pub(crate) mod delete;
+mod deletion;
 mod limits;
 pub(crate) mod list;
 pub(crate) mod patch;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pilothouse_merge::managed;
-use pilothouse_schema::builtin;
+use pilothouse_schema::builtin::{self, Empties};
 use pilothouse_store::Object;
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::{Status, Value, object};
@@ -150,10 +150,10 @@ pub(crate) async fn change(
         let stored = verbs::stored(state, target)?;
         let (current, known) = current(state, target, &stored, options.dry_run).await?;
         let judged = match based_on(target, version, &current, &mut make) {
-            Ok(new) => judge(context, target, options, &current, new, tracking).await,
+            Ok(new) => judge(context, target, options, (&stored, &current), new, tracking).await,
             Err(status) => Err(status),
         };
-        let (new, reserved) = match judged {
+        let judged = match judged {
             Ok(judged) => judged,
             Err(status) if known && !ownership::is_pending(&status) => {
                 // Upstream looks whether what it knew is still so before it tells what is wrong.
@@ -162,7 +162,7 @@ pub(crate) async fn change(
             }
             Err(status) => return Err(status),
         };
-        if let Some(done) = write(context, target, options, &stored, &current, (new, reserved)).await? {
+        if let Some(done) = write(context, target, options, &stored, &current, judged).await? {
             return Ok(done);
         }
         if !version.is_empty() {
@@ -213,17 +213,27 @@ fn based_on(
     Ok(new)
 }
 
+/// A change that nobody has refused.
+struct Judged {
+    /// The new document as it is to be stored.
+    new: Value,
+    reserved: Option<allocate::Reserved>,
+    /// What is empty in it, and is not shown.
+    empties: Empties,
+}
+
 /// The new document as it is to be stored, after everybody has seen it.
 async fn judge(
     context: &Context,
     target: &Target,
     options: &WriteOptions,
-    current: &Arc<Value>,
+    (stored, current): (&Object, &Arc<Value>),
     mut new: Value,
     tracking: Tracking,
-) -> Result<(Value, Option<allocate::Reserved>), Status> {
+) -> Result<Judged, Status> {
     let state = &context.state;
     let resource = &target.resource;
+    let empties = kinds::take_empties(resource, &mut new);
     if !resource.namespaced {
         new.take(&["metadata", "namespace"]);
     }
@@ -240,6 +250,7 @@ async fn judge(
         same_namespace(target, &mut new)?;
     }
     prepare(state, target, &mut new, current);
+    count_empties(&empties, stored, current, &mut new);
     if target.subresource.is_none() {
         authz::may_grant(context, resource, &new, Some(current))?;
     }
@@ -277,7 +288,8 @@ async fn judge(
         Some("status") => kinds::warn_of_status(context, resource, &new),
         Some(_) => {}
     }
-    Ok((check(context, target, options, new, current).await?, reserved))
+    let new = check(context, target, options, new, current).await?;
+    Ok(Judged { new, reserved, empties })
 }
 
 /// Stores the new document; `None` if somebody else wrote in between.
@@ -287,7 +299,7 @@ async fn write(
     options: &WriteOptions,
     stored: &Arc<Object>,
     current: &Arc<Value>,
-    (mut new, reserved): (Value, Option<allocate::Reserved>),
+    Judged { mut new, reserved, empties }: Judged,
 ) -> Result<Option<Document>, Status> {
     let state = &context.state;
     let resource = &target.resource;
@@ -314,7 +326,8 @@ async fn write(
     if options.dry_run {
         return present::rehearse(state, resource, new).await.map(Some);
     }
-    let new = present::keep_untouched(target, new, stored);
+    let mut new = present::keep_untouched(target, new, stored);
+    builtin::put_bundles(&mut new, &empties.bundles);
     match verbs::put(state, target, Some(stored.revision()), new).await? {
         Outcome::Stored(written) => {
             if let Some(reserved) = reserved {
@@ -326,6 +339,18 @@ async fn write(
             shown.map(Some).map_err(|status| present::unchangeable(&written, &status))
         }
         Outcome::Stale(_) => Ok(None),
+    }
+}
+
+/// Counts the generation of a kind that tells what is empty from what is not there, if nothing else has changed.
+fn count_empties(empties: &Empties, stored: &Object, current: &Value, new: &mut Value) {
+    let generation = object::generation(current);
+    if generation == 0 || object::generation(new) != generation {
+        return;
+    }
+    let bundles = || present::has_empty_bundle(stored) || !empties.bundles.is_empty();
+    if empties.lists || (bundles() && empties.bundles != builtin::bundles(stored.value())) {
+        new.set(&["metadata", "generation"], generation + 1);
     }
 }
 

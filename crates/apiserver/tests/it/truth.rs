@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -49,15 +50,18 @@ topics!(
     crd,
     create,
     delete,
+    empties,
     encodings,
     fairness,
     faults,
     found,
+    graces,
     heads,
     http,
     json,
     kinds,
     list,
+    pages,
     pains,
     patch,
     paths,
@@ -65,6 +69,7 @@ topics!(
     reads,
     removals,
     services,
+    shown,
     subresources,
     update,
     upgrades,
@@ -72,7 +77,7 @@ topics!(
     watch,
     watches,
     yaml;
-    with webhooks: aggregation, conversions, converting, webhooks
+    with webhooks: aggregation, conversions, converting, deletions, webhooks
 );
 
 /// Characters of a text that is compared whatever is kept of the answer.
@@ -120,7 +125,8 @@ async fn replay(topic: &str, hooks: Option<Hooks>) {
     let bytes = std::fs::read(folder().join(format!("{topic}.json"))).unwrap();
     let steps = parse::json(&bytes).unwrap().value;
     let steps = steps.as_array().unwrap();
-    let server = Server::builder().require_service_accounts(false).start().unwrap();
+    let server =
+        Server::builder().require_service_accounts(false).set_verbosity(Arc::new(|_| {})).start().unwrap();
     // The recorder's own user, whom webhooks are told of.
     let user = User { uid: "admin".into(), ..User::new("admin", ["system:masters"]) };
     let mut talk = Talk {

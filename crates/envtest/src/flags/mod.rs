@@ -3,6 +3,7 @@
 
 mod apiserver;
 mod etcd;
+mod flagz;
 mod values;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,8 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use crate::Tool;
+
+pub(crate) use flagz::flagz;
 
 /// The version of Kubernetes that we answer as.
 const KUBERNETES: &str = "v1.37.2";

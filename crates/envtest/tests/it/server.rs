@@ -2,7 +2,7 @@
 
 use hyper_util::rt::TokioIo;
 use nix::sys::signal::Signal;
-use pilothouse_apiserver::User;
+use pilothouse_apiserver::{MASTERS, User};
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::plane::{Plane, Tool, request, whole};
@@ -210,4 +210,33 @@ async fn flags_say_what_is_served_who_may_what_and_what_is_written_of_it() {
     let written = std::fs::read_to_string(log).unwrap();
     assert_eq!(written.lines().filter(|line| line.contains(r#""stage":"ResponseComplete""#)).count(), 6);
     assert!(written.lines().all(|line| line.contains(r#""username":"ann""#)), "{written}");
+}
+
+#[tokio::test]
+async fn a_server_shows_its_flags_and_logs_as_much_as_it_is_told() {
+    let plane = Plane::start();
+    let mut api = plane.api(&["--event-ttl=90m", "--profiling=false"]);
+    let ann = plane.client(&User::new("ann", [MASTERS]));
+    let (code, page) = api.text(Some(&ann), "GET", "/flagz", "").await;
+    let page = String::from_utf8(page.to_vec()).unwrap();
+    let certs = plane.path("certs");
+    let certs = certs.display();
+    for line in [
+        "event-ttl=1h30m0s".to_owned(),
+        "profiling=false".to_owned(),
+        "authorization-mode=[RBAC]".to_owned(),
+        format!("tls-private-key-file={certs}/apiserver.key"),
+        "watch-cache=true".to_owned(),
+    ] {
+        assert!(code == 200 && page.lines().any(|own| own == line), "{line}: {page}");
+    }
+    let bob = plane.client(&User::new("bob", ["dev"]));
+    assert_eq!(api.text(Some(&bob), "GET", "/flagz", "").await.0, 403);
+    let (code, _) = api.text(Some(&ann), "GET", "/version?before", "").await;
+    assert_eq!(code, 200);
+    assert_eq!(api.text(Some(&ann), "PUT", "/debug/flags/v", "4").await.0, 200);
+    assert_eq!(api.text(Some(&ann), "GET", "/version?after", "").await.0, 200);
+    api.tool.end(Signal::SIGTERM);
+    let (_, said) = api.tool.output();
+    assert!(!said.contains("/version?before") && said.contains("/version?after"), "{said}");
 }

@@ -10,6 +10,7 @@ use pilothouse_value::base64::{self, Alphabet};
 use pilothouse_value::stack::deeper;
 use pilothouse_value::{Gvk, Map, ParseQuantityError, Quantity, Timestamp, Value};
 
+use super::empties;
 use super::go_names;
 use super::types::{self, Field, Form, PropsOr, TypeDef};
 
@@ -66,7 +67,7 @@ pub fn decode(gvk: &Gvk, object: &mut Value) -> Result<(), DecodeError> {
     let Some(def) = types::kind(gvk) else { return Ok(()) };
     let fail = |failure| DecodeError { gvk: gvk.clone(), failure: Box::new(failure) };
     match object {
-        Value::Object(map) => read_struct(def, map).map_err(fail),
+        Value::Object(map) => read_struct(def, map, empties::tells_empty(gvk)).map_err(fail),
         other => Err(fail(Failure::type_(other, go_struct(def.name)))),
     }
 }
@@ -130,7 +131,8 @@ impl Failure {
     }
 }
 
-fn read_struct(def: &'static TypeDef, map: &mut Map) -> Result<(), Failure> {
+/// `tells` says whether what is empty is another value than what is not there, and stays.
+fn read_struct(def: &'static TypeDef, map: &mut Map, tells: bool) -> Result<(), Failure> {
     let mut failure = None;
     map.retain(|name, value| {
         let Some(field) = def.field(name) else { return false };
@@ -140,16 +142,16 @@ fn read_struct(def: &'static TypeDef, map: &mut Map) -> Result<(), Failure> {
         let is_kept_exactly = def.name == "node.v1.Overhead";
         let result = match value {
             Value::Object(amounts) if is_kept_exactly => {
-                each(amounts.values_mut(), |amount| read_or_zero(&Form::Quantity, amount))
+                each(amounts.values_mut(), |amount| read_or_zero(&Form::Quantity, amount, tells))
             }
-            _ => read(&field.form, value),
+            _ => read(&field.form, value, tells),
         };
         if let Err(error) = result {
             failure = Some(error.inside(def, field).after(failure.take()));
         }
         // Rules of scaling without policies are not those that nobody gave.
         let matters = def.name == "autoscaling.v2.HPAScalingRules" && value.as_array().is_some();
-        matters || !is_omitted(field, value)
+        matters || !is_omitted(field, value) || (tells && empties::is_empty(&field.form, value))
     });
     if let Some(failure) = failure {
         return Err(failure);
@@ -228,7 +230,7 @@ pub fn zero_object(gvk: &Gvk) -> Option<Value> {
     Some(object)
 }
 
-fn read(form: &Form, value: &mut Value) -> Result<(), Failure> {
+fn read(form: &Form, value: &mut Value, tells: bool) -> Result<(), Failure> {
     match (form, &mut *value) {
         (Form::String, Value::String(_)) | (Form::Bool, Value::Bool(_)) | (Form::Int64, Value::Int(_)) => {
             Ok(())
@@ -238,7 +240,7 @@ fn read(form: &Form, value: &mut Value) -> Result<(), Failure> {
             if literal.parse::<i64>().is_ok() =>
         {
             *value = Value::Int(literal.parse().unwrap_or_default());
-            read(form, value)
+            read(form, value, tells)
         }
         (Form::Double, Value::Spelled(literal)) => {
             *value = Value::number(literal).ok_or_else(|| Failure::type_(value, go_type(form)))?;
@@ -251,9 +253,9 @@ fn read(form: &Form, value: &mut Value) -> Result<(), Failure> {
         (Form::IntOrString, Value::String(_)) => Ok(()),
         (Form::IntOrString, Value::Int(n)) if i32::try_from(*n).is_ok() => Ok(()),
         (Form::Raw | Form::Fields, _) => Ok(()),
-        (Form::Ref(id), Value::Object(map)) => deeper(|| read_struct(id.def(), map)),
+        (Form::Ref(id), Value::Object(map)) => deeper(|| read_struct(id.def(), map, tells)),
         (Form::List(item) | Form::WrappedList(item), Value::Array(items)) => {
-            each(items.iter_mut(), |value| read_or_zero(item, value))
+            each(items.iter_mut(), |value| read_or_zero(item, value, tells))
         }
         (Form::Map(item), Value::Object(map)) => {
             each(map.values_mut(), |value| {
@@ -261,7 +263,7 @@ fn read(form: &Form, value: &mut Value) -> Result<(), Failure> {
                 if value.is_null() && matches!(**item, Form::String | Form::Bytes) {
                     *value = "".into();
                 }
-                read_or_zero(item, value)?;
+                read_or_zero(item, value, tells)?;
                 // Amounts of resources are kept in thousandths.
                 if let (Form::Quantity, Value::String(text)) = (&**item, &mut *value)
                     && let Ok(quantity) = text.parse::<Quantity>()
@@ -343,20 +345,20 @@ fn each<'a>(
 /// # Errors
 /// Go's words for what it is not.
 pub(super) fn read_alone(form: &Form, value: &mut Value) -> Result<(), String> {
-    read(form, value).map_err(|failure| failure.to_string())
+    read(form, value, false).map_err(|failure| failure.to_string())
 }
 
-fn read_or_zero(form: &Form, value: &mut Value) -> Result<(), Failure> {
+fn read_or_zero(form: &Form, value: &mut Value, tells: bool) -> Result<(), Failure> {
     if value.is_null() {
         *value = zero(form);
         return Ok(());
     }
-    read(form, value)
+    read(form, value, tells)
 }
 
 fn read_props(value: &mut Value) -> Result<(), Failure> {
     match (types::find(types::PROPS), &mut *value) {
-        (Some(id), Value::Object(map)) => deeper(|| read_struct(id.def(), map)),
+        (Some(id), Value::Object(map)) => deeper(|| read_struct(id.def(), map, false)),
         (_, found) => Err(Failure::type_(found, go_struct(types::PROPS))),
     }
 }

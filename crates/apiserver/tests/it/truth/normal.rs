@@ -19,6 +19,10 @@ static DUMP: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?s)Invalid value: "\{\
 static PORT: LazyLock<Regex> = LazyLock::new(|| regex(r"127\.0\.0\.1:\d{5}"));
 static NAME: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(uid|rv)-\d+\b"));
 static WRITTEN: LazyLock<Regex> = LazyLock::new(|| regex(r#"(resourceVersion"?: ?")\d+"#));
+/// What a page says of its process. Upstream draws what stands between a name and its value by lot.
+static PROCESS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"(?m)^(Started|Up|Go version|Binary version|Emulation version|Paths)(?:: ?| |=) (.*)$")
+});
 static AGE: LazyLock<Regex> = LazyLock::new(|| regex(r"^\d+(ms|s|m\d*s?)$"));
 
 fn regex(text: &str) -> Regex {
@@ -60,6 +64,13 @@ impl Names {
             if near_now(&found[0]) { "TIME".to_owned() } else { found[0].to_owned() }
         });
         let text = DUMP.replace_all(&text, "Invalid value: \"{...}\": ");
+        // What follows depends on how the server was started.
+        let end = text.starts_with("\napiserver flagz\n").then(|| text.find("only.\n")).flatten();
+        let text = end.map_or(&*text, |at| &text[..at + 6]);
+        let text = PROCESS.replace_all(text, |found: &Captures<'_>| match &found[1] {
+            name @ ("Started" | "Up" | "Go version") => format!("{name}: {}", name.to_uppercase()),
+            name => format!("{name}: {}", &found[2]),
+        });
         VERSIONS.replace_all(&text, "${1}N").into_owned()
     }
 
@@ -114,6 +125,8 @@ impl Names {
                 {
                     30000_i64.into()
                 }
+                ("uptimeSeconds", _) => "UP".into(),
+                ("goVersion", _) => "GO".into(),
                 ("managedFields", _) => {
                     let mut managers = self.under(member, key, false);
                     if let Some(managers) = managers.as_array_mut() {

@@ -118,16 +118,14 @@ fn path(at: &At<'_>, errors: &mut Errors) {
 }
 
 fn backend(at: &At<'_>, errors: &mut Errors) {
-    let (service, resource) = (at.find("service"), at.find("resource"));
-    match (&service, resource) {
-        (Some(_), Some(_)) => errors.invalid(&at.path, "", "cannot set both resource and service backends"),
-        (None, None) => errors.invalid(&at.path, "", "resource or service backend is required"),
-        _ => {}
-    }
-    if let Some(resource) = at.find("resource") {
-        typed_reference(&resource, errors);
-    }
-    let Some(service) = service else { return };
+    let service = match (at.find("service"), at.find("resource")) {
+        (Some(_), Some(_)) => {
+            return errors.invalid(&at.path, "", "cannot set both resource and service backends");
+        }
+        (None, None) => return errors.invalid(&at.path, "", "resource or service backend is required"),
+        (None, Some(resource)) => return typed_reference(&resource, errors),
+        (Some(service), None) => service,
+    };
     let name = service.text("name");
     match name {
         "" => errors.required(&service.path.child("name"), ""),
@@ -188,27 +186,30 @@ fn peer(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     let selectors: Vec<At<'_>> =
         ["podSelector", "namespaceSelector"].iter().filter_map(|field| at.find(field)).collect();
     selectors.iter().for_each(|selector| label_selector(selector, errors));
-    match at.find("ipBlock") {
-        None if selectors.is_empty() => errors.required(&at.path, "must specify a peer"),
-        None => {}
-        Some(_) if !selectors.is_empty() => {
-            errors.forbidden(&at.path, "may not specify both ipBlock and another peer");
-        }
-        Some(block) => {
-            let text = block.text("cidr");
-            if text.is_empty() {
-                return errors.required(&block.path.child("cidr"), "");
-            }
-            let was_there = |network: &str| old.is_some_and(|old| has_network(old, network));
-            legacy_cidr(&block.path.child("cidr"), text, was_there, errors);
-            let Some(network) = ips::Network::sloppy(text) else { return };
-            for except in block.items("except") {
-                let text = except.value.as_str().unwrap_or_default();
-                legacy_cidr(&except.path, text, was_there, errors);
-                if ips::Network::sloppy(text).is_some_and(|inner| !network.has_part(inner)) {
-                    errors.invalid(&except.path, text, "must be a strict subset of `cidr`");
-                }
-            }
+    let block = at.find("ipBlock");
+    if let Some(block) = &block {
+        ip_block(block, old, errors);
+    }
+    match (block, selectors.is_empty()) {
+        (None, true) => errors.required(&at.path, "must specify a peer"),
+        (Some(_), false) => errors.forbidden(&at.path, "may not specify both ipBlock and another peer"),
+        _ => {}
+    }
+}
+
+fn ip_block(block: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
+    let text = block.text("cidr");
+    if text.is_empty() {
+        return errors.required(&block.path.child("cidr"), "");
+    }
+    let was_there = |network: &str| old.is_some_and(|old| has_network(old, network));
+    legacy_cidr(&block.path.child("cidr"), text, was_there, errors);
+    let Some(network) = ips::Network::sloppy(text) else { return };
+    for except in block.items("except") {
+        let text = except.value.as_str().unwrap_or_default();
+        legacy_cidr(&except.path, text, was_there, errors);
+        if ips::Network::sloppy(text).is_some_and(|inner| !network.has_part(inner)) {
+            errors.invalid(&except.path, text, "must be a strict subset of `cidr`");
         }
     }
 }

@@ -88,16 +88,17 @@ fn data_source(at: &At<'_>, errors: &mut Errors) {
     }
 }
 
+/// An amount is not negative. Upstream shows it as a whole number.
+fn basic(path: &Path, value: &Value, errors: &mut Errors) {
+    if let Some(size) = quantity(Some(value)).map(Quantity::value).filter(|size| *size < 0) {
+        errors.invalid(path, size, "must be a valid resource quantity");
+    }
+}
+
 /// What a volume provider says of a claim.
 pub(super) fn claim_status(status: &At<'_>, errors: &mut Errors) {
     for (name, value) in status.map("capacity") {
-        if quantity(Some(value)).is_some_and(|size| size.nano() < 0) {
-            let text = value.as_str().unwrap_or_default();
-            let path = status.path.child("capacity").key(name);
-            errors
-                .0
-                .push(Error::invalid(&path, Value::Null, "must be a valid resource quantity").showing(text));
-        }
+        basic(&status.path.child("capacity").key(name), value, errors);
     }
     let path = status.path.child("allocatedResourceStatuses");
     let states = [
@@ -117,10 +118,8 @@ pub(super) fn claim_status(status: &At<'_>, errors: &mut Errors) {
     for (name, value) in status.map("allocatedResources") {
         let before = errors.0.len();
         claim_resource(&path, name, errors);
-        if errors.0.len() == before && quantity(Some(value)).is_some_and(|size| size.nano() < 0) {
-            let text = value.as_str().unwrap_or_default();
-            let detail = "must be a valid resource quantity";
-            errors.0.push(Error::invalid(&path.key(name), Value::Null, detail).showing(text));
+        if errors.0.len() == before {
+            basic(&path.key(name), value, errors);
         }
     }
 }
@@ -394,11 +393,7 @@ fn volume_capacity(spec: &At<'_>, errors: &mut Errors) {
         errors.unsupported(&capacity.path, shown, &["storage"]);
     }
     for (name, value) in spec.map("capacity") {
-        if quantity(Some(value)).is_some_and(|size| size.nano() < 0) {
-            let text = value.as_str().unwrap_or_default();
-            let detail = "must be a valid resource quantity";
-            errors.0.push(Error::invalid(&capacity.path.key(name), Value::Null, detail).showing(text));
-        }
+        basic(&capacity.path.key(name), value, errors);
         if quantity(Some(value)).is_some_and(|size| size.nano() <= 0) {
             errors.invalid(&capacity.path.key(name), value.clone(), "must be greater than zero");
         }
