@@ -23,7 +23,7 @@ def free_port():
 class Server:
     def __init__(self, binaries, users=(), flags=(), controllers=""):
         """`users` are lines of a token file beside the recorder's own; `flags` take the place of those that kube-apiserver is
-        started with, or are added; `controllers` of a controller manager run beside it."""
+        started with, or are added (one that ends in `=` only takes a place); `controllers` of a controller manager run beside it."""
         self.binaries, self.users, self.flags, self.controllers = binaries, users, flags, controllers
         self.processes = []
 
@@ -44,7 +44,7 @@ class Server:
             "--disable-admission-plugins=ServiceAccount", "--service-cluster-ip-range=10.0.0.0/24", "--allow-privileged=true",
             "--endpoint-reconciler-type=none"]
         given = {flag.split("=")[0] for flag in self.flags}
-        self.run("kube-apiserver", *[flag for flag in flags if flag.split("=")[0] not in given], *self.flags)
+        self.run("kube-apiserver", *[flag for flag in flags if flag.split("=")[0] not in given], *(flag for flag in self.flags if not flag.endswith("=")))
         self.session = requests.Session()
         self.session.trust_env = False  # no proxy and no CA bundle of the environment
         self.session.verify = False

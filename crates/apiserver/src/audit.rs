@@ -46,12 +46,35 @@ impl std::fmt::Debug for AuditLog {
 pub(crate) struct Notes {
     annotations: Mutex<BTreeMap<String, String>>,
     impersonated: Mutex<Option<Value>>,
+    sent: Mutex<Sent>,
+}
+
+/// What is known of the object that a request sends.
+#[derive(Debug, Default)]
+enum Sent {
+    /// Nothing reads it: it is written as it came.
+    #[default]
+    AsItCame,
+    /// It is being read.
+    Unread,
+    /// It was read.
+    Read(Box<Value>),
 }
 
 impl Notes {
     /// Notes a value; the first one for a key stays.
     pub(crate) fn annotate(&self, key: &str, value: &str) {
         self.annotations.lock().entry(key.to_owned()).or_insert_with(|| value.to_owned());
+    }
+
+    /// Notes that the object which was sent is about to be read: what cannot be is not written.
+    pub(crate) fn reads(&self) {
+        *self.sent.lock() = Sent::Unread;
+    }
+
+    /// Notes the object that was sent, with its defaults.
+    pub(crate) fn has_read(&self, object: &Value) {
+        *self.sent.lock() = Sent::Read(Box::new(object.clone()));
     }
 
     /// Notes whom the request is carried out as.
@@ -74,6 +97,8 @@ pub(crate) struct Record {
     log: AuditLog,
     wanted: Wanted,
     event: Value,
+    /// The body as it came.
+    raw: Option<Value>,
     lasts: bool,
     pub(crate) notes: Arc<Notes>,
 }
@@ -93,11 +118,10 @@ impl AuditLog {
     }
 
     /// Writes that nobody knows who sent a request.
-    pub(crate) fn refuse(&self, asked: &Attributes<'_>, head: Head<'_>, certificate: bool) {
+    pub(crate) fn refuse(&self, asked: &Attributes<'_>, head: Head<'_>) {
         let Some(mut record) = self.record(asked, head, true) else { return };
         record.event.set(&["user"], Value::object());
-        let tried = attempted(head.headers, certificate);
-        record.event.set(&["responseStatus"], json!({"metadata": {}, "message": tried, "code": 401}));
+        record.answered(401, Some(Status::unauthorized().to_value()));
         record.write(Stage::ResponseStarted);
     }
 
@@ -139,7 +163,7 @@ impl AuditLog {
             }
         }
         event.set(&["requestReceivedTimestamp"], micro(self.clock.now()));
-        Some(Record { log: self.clone(), wanted, event, lasts, notes: Arc::default() })
+        Some(Record { log: self.clone(), wanted, event, raw: None, lasts, notes: Arc::default() })
     }
 }
 
@@ -175,6 +199,28 @@ impl Record {
         };
         let json = parse::json(body).ok().map(|parsed| parsed.value);
         let Some(mut sent) = json.or_else(text) else { return };
+        let verb = self.event.str_at(&["verb"]).unwrap_or_default();
+        if verb.starts_with("delete") {
+            // Upstream writes the options as it has them inside.
+            sent.set(&["apiVersion"], "meta.k8s.io/__internal");
+            sent.set(&["kind"], "DeleteOptions");
+        }
+        self.raw = Some(sent);
+    }
+
+    /// Writes what was sent into the events from here on.
+    fn show_sent(&mut self) {
+        let raw = self.raw.take();
+        let read = std::mem::take(&mut *self.notes.sent.lock());
+        let sent = match read {
+            Sent::AsItCame => raw,
+            Sent::Unread => None,
+            // As it is written to clients.
+            Sent::Read(object) => {
+                parse::json(&crate::answer::document::encode(&object)).ok().map(|parsed| parsed.value)
+            }
+        };
+        let Some(mut sent) = sent else { return };
         // A patch names no object; the path has.
         if self.event.str_at(&["verb"]) != Some("patch") {
             for (field, place) in [
@@ -207,6 +253,7 @@ impl Record {
 
     /// Writes what became of the request. Of an answer that goes on, the end is written when it comes.
     pub(crate) fn close(mut self, outcome: Result<Response<Body>, Status>) -> Result<Response<Body>, Status> {
+        self.show_sent();
         match &outcome {
             Err(status) => self.answered(status.code, Some(status.to_value())),
             Ok(response) => {
@@ -312,20 +359,4 @@ fn addresses(headers: &HeaderMap, peer: Option<IpAddr>) -> Vec<String> {
         addresses.push(peer);
     }
     addresses.iter().map(ToString::to_string).collect()
-}
-
-/// How somebody tried to show who they are.
-fn attempted(headers: &HeaderMap, certificate: bool) -> String {
-    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let scheme =
-        given.and_then(|given| given.trim().split_once(' ')).map(|(scheme, _)| scheme.to_lowercase());
-    let mut tried = Vec::new();
-    tried.extend(scheme.as_deref().filter(|scheme| matches!(*scheme, "basic" | "bearer")));
-    if certificate {
-        tried.push("x509");
-    }
-    match tried.as_slice() {
-        [] => "Authentication failed, no credentials provided".to_owned(),
-        tried => format!("Authentication failed, attempted: {}", tried.join(", ")),
-    }
 }

@@ -162,7 +162,7 @@ where
             if let (Err(_), Some(log)) = (&found, &state.audit) {
                 let nobody = User { groups: Vec::new(), name: String::new(), ..User::anonymous() };
                 let asked = attributes(&nobody, &info, name, &query);
-                log.refuse(&asked, Head { uri, headers, peer, id }, !certificates.is_empty());
+                log.refuse(&asked, Head { uri, headers, peer, id });
             }
             (found?, true)
         }

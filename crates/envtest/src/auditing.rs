@@ -45,11 +45,17 @@ pub(crate) fn configure(builder: Builder, flags: &Parsed) -> Result<Builder, Err
     }
     if let Some(path) = given(WEBHOOK) {
         let wait = flags.duration("audit-webhook-batch-max-wait")?.unwrap_or(Duration::from_secs(30));
-        let webhook = AuditWebhook::start(path, wait).map_err(|why| Error::File {
-            flag: WEBHOOK,
-            path: path.into(),
-            why,
-        })?;
+        let started = match given("audit-webhook-mode").unwrap_or("batch") {
+            "batch" => AuditWebhook::start(path, wait),
+            "blocking" | "blocking-strict" => AuditWebhook::each_alone(path),
+            other => {
+                return Err(FlagError::Conflict(format!(
+                    "invalid audit webhook mode {other}, allowed modes are \"batch,blocking,blocking-strict\""
+                ))
+                .into());
+            }
+        };
+        let webhook = started.map_err(|why| Error::File { flag: WEBHOOK, path: path.into(), why })?;
         sinks.push(Arc::new(webhook));
     }
     let Some(path) = given(POLICY) else { return Ok(builder) };

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use pilothouse_value::{Status, Value, json, object, parse};
+use pilothouse_value::{Status, Value, json, object};
 
 use super::{Attributes, Operation};
-use crate::webhook::{Kept, Remote};
+use crate::webhook::{Kept, Remote, typed};
 
 /// Who is asked, and what counts if nobody answers.
 #[derive(Debug)]
@@ -19,6 +19,7 @@ pub(crate) struct ImagePolicy {
 
 /// Answers that are kept.
 const ANSWERS: usize = 1024;
+const VERSION: &str = "imagepolicy.k8s.io/v1alpha1";
 const AUDIT: &str = "imagepolicywebhook.image-policy.k8s.io/";
 
 impl ImagePolicy {
@@ -74,7 +75,12 @@ impl ImagePolicy {
                 attributes.annotate(&format!("{AUDIT}failed-open"), "true");
                 return Ok(());
             }
-            Err(why) => return Err(twice(attributes, &why)),
+            Err((403, why)) => {
+                // What says itself that it is forbidden is told as it is.
+                let status = Status::new(403, "Forbidden", why.clone());
+                return Err(status.with_cause("UnexpectedServerResponse", why, ""));
+            }
+            Err((_, why)) => return Err(attributes.forbidden(&why)),
         };
         let notes = status.get("auditAnnotations").and_then(Value::as_object);
         for (key, value) in notes.into_iter().flat_map(|notes| notes.iter()) {
@@ -90,28 +96,29 @@ impl ImagePolicy {
         }
     }
 
-    async fn ask(&self, spec: &Value) -> Result<Value, String> {
+    /// What is said of a pod's images.
+    ///
+    /// # Errors
+    /// Why nothing is, with the code of the answer.
+    async fn ask(&self, spec: &Value) -> Result<Value, (u16, String)> {
         let key = spec.to_json();
         if let Some(status) = self.answers.get(&key) {
             return Ok(status);
         }
-        let mut review = json!({"kind": "ImageReview", "apiVersion": "imagepolicy.k8s.io/v1alpha1"});
-        review.set(&["metadata", "creationTimestamp"], Value::Null);
+        let mut review = json!({"kind": "ImageReview", "apiVersion": VERSION});
+        review.set(&["metadata"], Value::object());
         review.set(&["spec"], spec.clone());
         review.set(&["status", "allowed"], false);
-        let answer = self.remote.post(review.to_json().into()).await?;
-        let answer = parse::json(&answer).map_err(|error| error.to_string())?.value;
+        let answer = self.remote.post_or_code(review.to_json().into()).await?;
+        let answer = typed::review(&answer, VERSION, "ImageReview").map_err(|why| (0, why))?;
+        if let Some(wrong) = answer.at(&["status", "allowed"]).filter(|allowed| allowed.as_bool().is_none()) {
+            return Err((0, typed::wrong(wrong, "ImageReviewStatus.status.allowed", "bool")));
+        }
         let status = answer.get("status").cloned().unwrap_or_default();
         let allowed = status.get("allowed").and_then(Value::as_bool) == Some(true);
         self.answers.put(key, status.clone(), if allowed { self.allow_for } else { self.deny_for });
         Ok(status)
     }
-}
-
-/// Upstream's plugin says it is forbidden, and says so of what says it is forbidden.
-fn twice(attributes: &Attributes<'_>, why: &str) -> Status {
-    let once = attributes.forbidden(why);
-    attributes.forbidden(&once.message)
 }
 
 /// A time of a configuration: -1 is none at all, 0 the default, and all others have bounds. Milliseconds, but `value`.

@@ -73,9 +73,21 @@ impl AuditWebhook {
     /// # Errors
     /// If the kubeconfig cannot be used.
     pub fn start(kubeconfig: &str, longest_wait: Duration) -> Result<AuditWebhook, String> {
+        AuditWebhook::of(kubeconfig, longest_wait, BATCH)
+    }
+
+    /// Sends each event alone, as soon as it comes. It must be called inside a tokio runtime.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn each_alone(kubeconfig: &str) -> Result<AuditWebhook, String> {
+        AuditWebhook::of(kubeconfig, Duration::ZERO, 1)
+    }
+
+    fn of(kubeconfig: &str, longest_wait: Duration, batch: usize) -> Result<AuditWebhook, String> {
         let remote = Remote::of_file(kubeconfig)?;
         let (sender, receiver) = mpsc::channel(WAITING);
-        tokio::spawn(send(remote, receiver, longest_wait));
+        tokio::spawn(send(remote, receiver, longest_wait, batch));
         Ok(AuditWebhook(sender))
     }
 }
@@ -88,15 +100,20 @@ impl AuditSink for AuditWebhook {
     }
 }
 
-async fn send(remote: Remote, mut events: mpsc::Receiver<Value>, longest_wait: Duration) {
+async fn send(remote: Remote, mut events: mpsc::Receiver<Value>, longest_wait: Duration, most: usize) {
     while let Some(first) = events.recv().await {
         let mut batch = vec![first];
         let deadline = tokio::time::Instant::now() + longest_wait;
-        while batch.len() < BATCH {
+        while batch.len() < most {
             match tokio::time::timeout_at(deadline, events.recv()).await {
                 Ok(Some(event)) => batch.push(event),
                 Ok(None) | Err(_) => break,
             }
+        }
+        for event in &mut batch {
+            // The list says what its items are.
+            event.take(&["kind"]);
+            event.take(&["apiVersion"]);
         }
         let mut list = json!({"kind": "EventList", "apiVersion": "audit.k8s.io/v1", "metadata": {}});
         list.set(&["items"], batch);

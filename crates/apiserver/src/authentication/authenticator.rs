@@ -188,7 +188,13 @@ pub fn read_token_file(text: &str) -> Result<HashMap<String, User>, TokenFileErr
 
 /// Answers a `SelfSubjectReview`: who am I? (`kubectl auth whoami`)
 pub fn self_subject_review(user: &User, now: pilothouse_value::Timestamp) -> Value {
-    let mut info = json!({"username": user.name, "groups": user.groups});
+    let mut info = Value::object();
+    if !user.name.is_empty() {
+        info.set(&["username"], user.name.as_str());
+    }
+    if !user.groups.is_empty() {
+        info.set(&["groups"], user.groups.clone());
+    }
     if !user.uid.is_empty() {
         info.set(&["uid"], &user.uid);
     }

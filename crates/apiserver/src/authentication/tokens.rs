@@ -9,7 +9,7 @@ mod legacy;
 mod review;
 
 pub use legacy::TokenIssuer;
-pub(crate) use review::{DEFAULT_SECONDS, INJECTED_SECONDS, extra};
+pub(crate) use review::{DEFAULT_SECONDS, INJECTED_SECONDS, credential_id, extra};
 pub use review::{token_request, token_review};
 
 use crate::authentication::user::{CREDENTIAL_ID, User};

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use pilothouse_cel::{
     Activation, DeclType, Env, EvalError, ListKind, MATCH_CONDITIONS_COST_BUDGET, Program, Type, Val,
 };
-use pilothouse_value::Value;
 use pilothouse_value::field::{Error, Path};
+use pilothouse_value::{Value, json};
 
 /// Conditions of one webhook, compiled.
 #[derive(Debug, Default)]
@@ -64,6 +64,7 @@ impl Conditions {
         if self.0.is_empty() {
             return Ok(true);
         }
+        let spec = &with_empty_fields(spec);
         let request = Val::view(spec, spec_type()).map_err(|error| error.to_string())?;
         let mut errors: Vec<String> = Vec::new();
         for (expression, program) in &self.0 {
@@ -81,6 +82,31 @@ impl Conditions {
             many => Err(format!("[{}]", many.join(", "))),
         }
     }
+}
+
+/// The spec with every text and list that conditions may look at, also those that say nothing.
+fn with_empty_fields(spec: &Value) -> Value {
+    const ATTRIBUTES: [&str; 7] =
+        ["namespace", "verb", "group", "version", "resource", "subresource", "name"];
+    let mut spec = spec.clone();
+    let empty = [
+        ("user", Value::from("")),
+        ("uid", Value::from("")),
+        ("groups", json!([])),
+        ("extra", Value::object()),
+    ];
+    for (field, value) in empty {
+        if spec.get(field).is_none() {
+            spec.set(&[field], value);
+        }
+    }
+    let attributes = spec.get("resourceAttributes").is_some().then_some(ATTRIBUTES);
+    for field in attributes.into_iter().flatten() {
+        if spec.at(&["resourceAttributes", field]).is_none() {
+            spec.set(&["resourceAttributes", field], "");
+        }
+    }
+    spec
 }
 
 struct Variables<'a>(Val<'a>);

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use pilothouse_value::selector::{FieldSelector, LabelSelector, Operator};
-use pilothouse_value::{Value, json, parse};
+use pilothouse_value::{Value, json};
 
 use super::matching::Conditions;
 use super::{Opinion, Verdict};
 use crate::authorization::rbac::Attributes;
-use crate::webhook::{Kept, Remote};
+use crate::webhook::{Kept, Remote, typed};
 
 /// Answers that are kept.
 const ANSWERS: usize = 8192;
@@ -142,9 +142,9 @@ impl WebhookAuthorizer {
     }
 
     fn read(&self, answer: Result<Bytes, String>, key: Option<String>) -> Verdict {
-        let parsed = answer.and_then(|body| parse::json(&body).map_err(|error| error.to_string()));
+        let parsed = answer.and_then(|body| typed::review(&body, self.version, "SubjectAccessReview"));
         let status = match parsed {
-            Ok(parsed) => parsed.value.get("status").cloned().unwrap_or_default(),
+            Ok(mut review) => review.take(&["status"]).unwrap_or_default(),
             Err(error) => {
                 tracing::warn!(error, "asking the authorization webhook");
                 return self.failed(error);

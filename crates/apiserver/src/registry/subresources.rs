@@ -39,10 +39,13 @@ pub(crate) async fn create(
             bind(context, target, &binding, options).await
         }
         ("serviceaccounts", "token") => {
+            let notes = context.notes.as_deref();
+            notes.inspect(|notes| notes.reads());
             let mut request = read(target, incoming)?;
             if request.i64_at(&["spec", "expirationSeconds"]).is_none() {
                 request.set(&["spec", "expirationSeconds"], tokens::DEFAULT_SECONDS);
             }
+            notes.inspect(|notes| notes.has_read(&whole_request(&request)));
             let asked = request.i64_at(&["spec", "expirationSeconds"]).unwrap_or_default();
             if let Some(most) = context.state.tuning.longest_token_seconds.filter(|most| asked > *most) {
                 context.warn(format!("requested expiration of {asked} seconds shortened to {most} seconds"));
@@ -55,13 +58,33 @@ pub(crate) async fn create(
             let (signer, objects) = (&state.identity.signer, &*state.identity.authenticator.objects);
             let now = state.clock.now();
             let extends = state.tuning.extended_tokens;
-            tokens::token_request(signer, objects, now, &target.namespace, &target.name, &request, extends)
-                .map(Document::from)
+            let (space, name) = (&target.namespace, &target.name);
+            let answer = tokens::token_request(signer, objects, now, space, name, &request, extends)?;
+            let token = answer.str_at(&["status", "token"]).unwrap_or_default();
+            if let Some(credential) = notes.and_then(|_| tokens::credential_id(token)) {
+                notes.inspect(|notes| notes.annotate(ISSUED, &credential));
+            }
+            Ok(answer.into())
         }
         (plural, _) => Err(Status::not_implemented(format!(
             "{plural}/{subresource} is not served yet; hint: see “What is not there yet” in the book"
         ))),
     }
+}
+
+/// The audit log's name for what tells a token from others.
+const ISSUED: &str = "authentication.kubernetes.io/issued-credential-id";
+
+/// A request for a token with every member that upstream's has, as the audit log shows it.
+fn whole_request(request: &Value) -> Value {
+    let given = |path: &[&str]| request.at(path).cloned().unwrap_or(Value::Null);
+    let mut whole = json!({"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1"});
+    whole.set(&["metadata"], request.get("metadata").cloned().unwrap_or_else(Value::object));
+    for field in ["audiences", "expirationSeconds", "boundObjectRef"] {
+        whole.set(&["spec", field], given(&["spec", field]));
+    }
+    whole.set(&["status"], json!({"token": "", "expirationTimestamp": null}));
+    whole
 }
 
 /// Asks admission for what an action is given.

@@ -124,7 +124,7 @@ impl RequestInfo {
 impl ResourcePath {
     /// The name that authorization looks at: also the one that a field selector pins.
     pub(crate) fn authorized_name(&self, verb: &str, query: &Query) -> Option<String> {
-        if self.name.is_some() || !matches!(verb, "list" | "watch" | "deletecollection") {
+        if self.name.is_some() || !matches!(verb, "list" | "watch") {
             return self.name.clone();
         }
         let selector = query.get("fieldSelector")?;

@@ -28,7 +28,10 @@ pub(crate) async fn create(
     incoming: Incoming,
     options: &WriteOptions,
 ) -> Result<Document, Status> {
+    let notes = context.notes.as_deref();
+    notes.inspect(|notes| notes.reads());
     let value = intake::read(context, &target.resource, incoming, options.field_validation)?;
+    notes.inspect(|notes| notes.has_read(&value));
     create_object(context, target, value, options, Tracking::Update).await
 }
 

@@ -40,7 +40,10 @@ pub(crate) async fn update(
     options: &WriteOptions,
 ) -> Result<Changed, Status> {
     let resource = &target.resource;
+    let notes = context.notes.as_deref();
+    notes.inspect(|notes| notes.reads());
     let mut body = intake::read(context, resource, incoming, options.field_validation)?;
+    notes.inspect(|notes| notes.has_read(&body));
     check_name(target, &mut body)?;
     // A version of zero is as good as none.
     if object::resource_version(&body) == "0" {

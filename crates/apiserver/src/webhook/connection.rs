@@ -79,6 +79,7 @@ impl Trouble {
 pub(super) fn request(
     sent: &Sent,
     authorization: Option<&HeaderValue>,
+    agent: &'static str,
 ) -> Result<Request<Full<Bytes>>, Trouble> {
     let mut request = Request::builder().method(sent.method.clone()).uri(&sent.target);
     if let Some(authorization) = authorization {
@@ -92,7 +93,7 @@ pub(super) fn request(
     }
     request
         .header(header::HOST, &sent.host)
-        .header(header::USER_AGENT, "kube-apiserver-admission")
+        .header(header::USER_AGENT, agent)
         .header(header::ACCEPT, "application/json, */*")
         .body(Full::new(sent.body.clone().unwrap_or_default()))
         .map_err(|error| Trouble::Text(error.to_string()))

@@ -37,6 +37,10 @@ pub use resolve::ServiceResolver;
 
 /// Places that are kept; as many as upstream keeps clients.
 const KEPT: usize = 200;
+/// Who calls webhooks that configurations and definitions name.
+const ADMISSION: &str = "kube-apiserver-admission";
+/// Who calls the servers of kubeconfigs: Go's client, which nobody has told its name.
+const NAMELESS: &str = "Go-http-client/1.1";
 /// How often a server that asks to be asked again is.
 const RETRIES: usize = 10;
 /// The longest that a server may ask to wait before it is asked again.
@@ -53,6 +57,8 @@ pub(crate) struct Hook {
     address: url::Address,
     pool: connection::Pool,
     credential: credentials::Credential,
+    /// The program that calls, as it says.
+    agent: &'static str,
 }
 
 /// The places that configurations name, by what they say of them.
@@ -81,7 +87,7 @@ impl Hooks {
         let credential = self.credentials.of(&address.server_name, address.port);
         let bundle = client_config.str_at(&["caBundle"]).unwrap_or_default();
         let tls = trust::client_config(bundle, credential.certificate.as_deref(), address.is_local())?;
-        let hook = Arc::new(Hook { address, pool: connection::Pool::new(tls), credential });
+        let hook = Arc::new(Hook { address, pool: connection::Pool::new(tls), credential, agent: ADMISSION });
         let mut known = self.known.lock();
         if known.len() >= KEPT {
             known.clear();
@@ -145,7 +151,7 @@ impl Hook {
     }
 
     async fn send(&self, state: Option<&State>, sent: &Sent) -> Result<answer::Answer, connection::Trouble> {
-        let request = || connection::request(sent, self.credential.header.as_ref());
+        let request = || connection::request(sent, self.credential.header.as_ref(), self.agent);
         // A server closes connections that nobody used for a while; that is no failure of the call.
         while let Some(open) = self.pool.take() {
             match open.exchange(request()?).await {
@@ -173,7 +179,8 @@ impl Hook {
     ) -> Result<answer::Answer, connection::Trouble> {
         // Who calls is told to nobody but those of the same name.
         let is_same = address.server_name == self.address.server_name;
-        let request = connection::request(sent, self.credential.header.as_ref().filter(|_| is_same))?;
+        let request =
+            connection::request(sent, self.credential.header.as_ref().filter(|_| is_same), self.agent)?;
         let endpoints = resolve::endpoints(state, address).await?;
         // A certificate must be for the Service, wherever its server sends the call on to.
         let expected =

@@ -92,7 +92,7 @@ impl Remote {
             trust::client_config(&bundle, own, true)
         };
         let pool = connection::Pool::new(tls.map_err(|error| error.0)?);
-        let hook = Arc::new(Hook { address, pool, credential });
+        let hook = Arc::new(Hook { address, pool, credential, agent: super::NAMELESS });
         Ok(Remote { hook, timeout: TIMEOUT, backoff: Duration::from_millis(500) })
     }
 
@@ -115,6 +115,14 @@ impl Remote {
     /// # Errors
     /// If there is no answer in time, or one that is no success, in the words of Go.
     pub(crate) async fn post(&self, body: Bytes) -> Result<Bytes, String> {
+        self.post_or_code(body).await.map_err(|(_, why)| why)
+    }
+
+    /// As [`post`](Self::post).
+    ///
+    /// # Errors
+    /// As [`post`](Self::post), with the code of the answer; 0 if there is none.
+    pub(crate) async fn post_or_code(&self, body: Bytes) -> Result<Bytes, (u16, String)> {
         let target =
             format!("{}?timeout={}", self.hook.address.path, super::go_seconds(self.timeout.as_secs()));
         let mut wait = self.backoff;
@@ -122,27 +130,27 @@ impl Remote {
             let deadline = Instant::now() + self.timeout;
             let mut sent = Sent::first(&self.hook.address.host, target.clone(), body.clone());
             let asked = tokio::time::timeout_at(deadline, self.hook.follow(None, &mut sent)).await;
-            let (why, passes) = match asked {
+            let (code, why, passes) = match asked {
                 Ok(Ok(answer)) => {
                     let code = answer.status.as_u16();
                     match answer.into_body() {
                         Ok(body) => return Ok(body),
-                        Err(error) => (error.0, matches!(code, 429 | 500 | 504)),
+                        Err(error) => (code, error.0, matches!(code, 429 | 500 | 504)),
                     }
                 }
                 Ok(Err(trouble)) => {
                     let closed = matches!(trouble, connection::Trouble::Closed);
-                    (trouble.told(&sent.url()).0, closed)
+                    (0, trouble.told(&sent.url()).0, closed)
                 }
-                Err(_elapsed) => (connection::Trouble::Deadline.told(&sent.url()).0, false),
+                Err(_elapsed) => (0, connection::Trouble::Deadline.told(&sent.url()).0, false),
             };
             if !passes || step == STEPS {
-                return Err(why);
+                return Err((code, why));
             }
             tokio::time::sleep(wait).await;
             wait = wait.mul_f64(FACTOR);
         }
-        Err("nobody was asked".to_owned())
+        Err((0, "nobody was asked".to_owned()))
     }
 
     /// As [`post`](Self::post), for callers that cannot wait: a thread of its own does it for them.

@@ -102,7 +102,9 @@ async fn a_refusal_is_written_with_its_status_and_why() {
     assert_eq!(event.str_at(&["stage"]), Some("ResponseStarted"));
     assert_eq!(
         event.get("responseStatus"),
-        Some(&json!({"metadata": {}, "message": "Authentication failed, attempted: bearer", "code": 401}))
+        Some(&json!({
+            "metadata": {}, "status": "Failure", "message": "Unauthorized", "reason": "Unauthorized", "code": 401,
+        }))
     );
 }
 

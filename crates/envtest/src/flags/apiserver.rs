@@ -89,7 +89,7 @@ pub(super) const FLAGS: &[Flag] = &[
     flag("audit-webhook-batch-throttle-qps", "float32", ""),
     flag("audit-webhook-config-file", "string", "Who is sent what is written of requests"),
     flag("audit-webhook-initial-backoff", "duration", ""),
-    flag("audit-webhook-mode", "string", ""),
+    flag("audit-webhook-mode", "string", "batch, or blocking for each event alone"),
     flag("audit-webhook-truncate-enabled", "", ""),
     flag("audit-webhook-truncate-max-batch-size", "int", ""),
     flag("audit-webhook-truncate-max-event-size", "int", ""),

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod assets;
 #[cfg(test)]
+mod authorities;
+#[cfg(test)]
 mod boot;
 #[cfg(test)]
 mod flags;

@@ -7,9 +7,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::Response;
+use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
+use hyper::client::conn::http1::SendRequest;
 use hyper_util::rt::TokioIo;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -195,6 +196,20 @@ impl Api {
         headers: &[(&str, &str)],
         body: &str,
     ) -> Response<Incoming> {
+        self.exchange(who, request_of(what, headers, body)).await
+    }
+
+    /// Sends a request as it is.
+    pub(crate) async fn exchange(
+        &self,
+        who: Option<&CertifiedKey>,
+        request: Request<Full<Bytes>>,
+    ) -> Response<Incoming> {
+        self.connect(who).await.send_request(request).await.unwrap()
+    }
+
+    /// Opens a connection.
+    pub(crate) async fn connect(&self, who: Option<&CertifiedKey>) -> SendRequest<Full<Bytes>> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut roots = rustls::RootCertStore::empty();
         let chain = CertificateDer::pem_slice_iter(self.trusted.as_bytes());
@@ -212,7 +227,7 @@ impl Api {
         let stream = TcpStream::connect(self.address).await.unwrap();
         let name = ServerName::try_from("localhost").unwrap();
         let stream = tokio_rustls::TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
-        send(TokioIo::new(stream), what, headers, body).await
+        handshake(TokioIo::new(stream)).await
     }
 }
 
@@ -221,26 +236,26 @@ pub(crate) async fn request(
     stream: impl hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
     path: &str,
 ) -> (u16, Bytes) {
-    whole(send(stream, ("GET", path), &[], "").await).await
+    whole(handshake(stream).await.send_request(request_of(("GET", path), &[], "")).await.unwrap()).await
 }
 
-async fn send(
-    stream: impl hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
-    (method, path): (&str, &str),
-    headers: &[(&str, &str)],
-    body: &str,
-) -> Response<Incoming> {
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await.unwrap();
-    tokio::spawn(connection);
-    let mut request = http::Request::builder().method(method).uri(path).header("host", "localhost");
+fn request_of((method, path): (&str, &str), headers: &[(&str, &str)], body: &str) -> Request<Full<Bytes>> {
+    let mut request = Request::builder().method(method).uri(path).header("host", "localhost");
     if headers.iter().all(|(name, _)| *name != "Content-Type") {
         request = request.header("content-type", "application/json");
     }
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let request = request.body(Full::new(Bytes::copy_from_slice(body.as_bytes()))).unwrap();
-    sender.send_request(request).await.unwrap()
+    request.body(Full::new(Bytes::copy_from_slice(body.as_bytes()))).unwrap()
+}
+
+async fn handshake(
+    stream: impl hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
+) -> SendRequest<Full<Bytes>> {
+    let (sender, connection) = hyper::client::conn::http1::handshake(stream).await.unwrap();
+    tokio::spawn(connection);
+    sender
 }
 
 /// Status and text of an answer, once all of it is there.

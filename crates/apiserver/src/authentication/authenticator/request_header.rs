@@ -8,7 +8,7 @@ use http::HeaderMap;
 use rustls::pki_types::CertificateDer;
 
 use crate::authentication::certs::{CertError, ClientCertificates};
-use crate::authentication::user::{AUTHENTICATED, User};
+use crate::authentication::user::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User};
 use crate::request::decode;
 
 /// Which proxies are believed, and in which headers they say it.
@@ -75,7 +75,7 @@ impl RequestHeader {
                 user.extra.entry(decode(key).into_owned()).or_default().push(value.to_owned());
             }
         }
-        if !user.is_in(AUTHENTICATED) && user.name != crate::authentication::user::ANONYMOUS {
+        if !user.is_in(AUTHENTICATED) && !user.is_in(UNAUTHENTICATED) && user.name != ANONYMOUS {
             user.groups.push(AUTHENTICATED.to_owned());
         }
         Some(user)

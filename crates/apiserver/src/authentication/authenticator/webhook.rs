@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pilothouse_value::{Map, Value, json, parse};
+use pilothouse_value::{Map, Value, json};
 
 use crate::authentication::tokens::Verified;
-use crate::authentication::user::{AUTHENTICATED, User};
+use crate::authentication::user::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User};
 use crate::authorization::WebhookError;
-use crate::webhook::{Kept, Remote};
+use crate::webhook::{Kept, Remote, typed};
 
+/// How long upstream knows tokens of any kind once it has seen them.
+const KNOWN_FOR: Duration = Duration::from_secs(10);
 /// Answers that are kept.
 const ANSWERS: usize = 4096;
 
@@ -19,7 +21,7 @@ pub struct TokenWebhook {
     remote: Remote,
     version: &'static str,
     keep_for: Duration,
-    answers: Kept<Option<User>>,
+    answers: Kept<Option<Verified>>,
 }
 
 impl TokenWebhook {
@@ -56,8 +58,7 @@ impl TokenWebhook {
         let digest = ring::digest::digest(&ring::digest::SHA256, token.as_bytes());
         let key = format!("{:?} {audiences:?}", digest.as_ref());
         if let Some(known) = self.answers.get(&key) {
-            let user = known.ok_or_else(String::new)?;
-            return Ok(Verified { user, audiences: audiences.iter().map(|one| (*one).to_owned()).collect() });
+            return known.ok_or_else(String::new);
         }
         let mut review = json!({"kind": "TokenReview", "apiVersion": self.version});
         review.set(&["metadata"], Value::object());
@@ -65,7 +66,7 @@ impl TokenWebhook {
         review.set(&["spec", "audiences"], audiences.to_vec());
         review.set(&["status", "user"], Value::object());
         let answer = self.remote.post(review.to_json().into()).await?;
-        let answer = parse::json(&answer).map_err(|error| error.to_string())?.value;
+        let answer = typed::review(&answer, self.version, "TokenReview")?;
         let empty = Value::object();
         let status = answer.get("status").unwrap_or(&empty);
         let named: Vec<&str> = status.items_at(&["audiences"]).iter().filter_map(Value::as_str).collect();
@@ -77,9 +78,12 @@ impl TokenWebhook {
             .collect();
         let good = status.get("authenticated").and_then(Value::as_bool) == Some(true) && !shared.is_empty();
         let user = good.then(|| read(status.get("user").unwrap_or(&empty)));
-        self.answers.put(key, user.clone(), self.keep_for);
-        match user {
-            Some(user) => Ok(Verified { user, audiences: shared }),
+        let known = user.map(|user| Verified { user, audiences: shared });
+        // Whom a token stands for is known for a while, however short others have it.
+        let keep_for = if known.is_some() { self.keep_for.max(KNOWN_FOR) } else { self.keep_for };
+        self.answers.put(key, known.clone(), keep_for);
+        match known {
+            Some(known) => Ok(known),
             None => Err(status.str_at(&["error"]).unwrap_or_default().to_owned()),
         }
     }
@@ -97,8 +101,10 @@ fn read(info: &Value) -> User {
         .map(|(key, values)| (key.to_owned(), strings(values)))
         .collect();
     let mut groups = info.get("groups").map(strings).unwrap_or_default();
-    if !groups.iter().any(|group| group == AUTHENTICATED) {
+    let name = text("username");
+    let is_grouped = groups.iter().any(|group| group == AUTHENTICATED || group == UNAUTHENTICATED);
+    if !is_grouped && name != ANONYMOUS {
         groups.push(AUTHENTICATED.to_owned());
     }
-    User { name: text("username"), uid: text("uid"), groups, extra }
+    User { name, uid: text("uid"), groups, extra }
 }

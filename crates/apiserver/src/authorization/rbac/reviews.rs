@@ -186,7 +186,11 @@ async fn answer(authorizer: &Authorizer, user: &User, mut review: Value) -> Valu
             user,
             verb: text("verb"),
             group: text("group"),
-            version: text("version"),
+            // A review that names no version asks about all of them.
+            version: match text("version") {
+                "" if resource.is_some() => "*",
+                version => version,
+            },
             resource: text("resource"),
             subresource: text("subresource"),
             name: text("name"),
