@@ -26,6 +26,9 @@ pub struct Issue {
 /// Problems that are reported at most, as in cel-go.
 const MAX_ISSUES: usize = 100;
 
+/// What the problems of the grammar begin with.
+const SYNTAX: &str = "Syntax error: ";
+
 /// Longest line that is shown, in bytes.
 const MAX_SNIPPET: usize = 16_384;
 
@@ -40,6 +43,17 @@ impl Issues {
         } else {
             self.dropped += 1;
         }
+    }
+
+    /// How many problems there are.
+    pub(crate) fn len(&self) -> usize {
+        self.issues.len()
+    }
+
+    /// Of the problems from this one on, keeps those of the grammar alone.
+    pub(crate) fn keep_syntax(&mut self, from: usize) {
+        let later = self.issues.split_off(from.min(self.issues.len()));
+        self.issues.extend(later.into_iter().filter(|issue| issue.message.starts_with(SYNTAX)));
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -71,7 +85,7 @@ impl Issues {
 
     /// Reports what the grammar does not allow.
     pub(crate) fn syntax(&mut self, at: usize, message: String) {
-        self.report(Some(u32::try_from(at).unwrap_or(u32::MAX)), format!("Syntax error: {message}"));
+        self.report(Some(u32::try_from(at).unwrap_or(u32::MAX)), format!("{SYNTAX}{message}"));
     }
 
     /// Line (from 1), column in code points (from 0) and text of the line.

@@ -184,16 +184,16 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
     }
 
     /// Evaluates arguments onto the stack. All are evaluated if there are at most two, also after an error, since
-    /// upstream charges for them.
+    /// upstream charges for them. It charges for a call of which all arguments were looked at.
     fn arguments(&mut self, args: &'p [Node]) -> Result<Option<EvalError>, EvalError> {
         let mut error = None;
-        for arg in args {
+        for (at, arg) in args.iter().enumerate() {
             match self.eval(arg) {
                 Ok(value) => self.stack.push(value),
                 Err(why) if why.is_final() => return Err(why),
                 Err(why) => {
                     error = error.or(Some(why));
-                    if args.len() > 2 {
+                    if args.len() > 2 && at + 1 < args.len() {
                         break;
                     }
                     self.stack.push(Val::Null);
@@ -220,7 +220,7 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
             return Err(EvalError::NoListToSort);
         }
         // Nor does upstream charge for a regular expression that is known already.
-        if error.is_some() && (call.args.len() > 2 || call.pattern.is_some()) {
+        if error.is_some() && (args.len() < call.args.len() || call.pattern.is_some()) {
             return error.map_or_else(|| Err(EvalError::no_such_overload()), Err);
         }
         let admits = || call.guard.as_ref().is_none_or(|guard| guard.admits(args));
@@ -383,7 +383,7 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
             *slot = Slot::Value(Ok(Val::Null));
         }
         match (list?, element?) {
-            (Val::List(list), element) => Ok(Val::List(list.push(element)?)),
+            (Val::List(list), element) => Ok(Val::List(list.push(element))),
             _ => Err(EvalError::no_such_overload()),
         }
     }
@@ -525,7 +525,7 @@ fn go_type(value: &Val<'_>) -> &'static str {
         Val::List(_) => "*types.baseList",
         Val::Map(map) if map.is_declared() => "*common.unstructuredMap",
         Val::Map(_) => "*types.baseMap",
-        Val::Opaque(_) | Val::Preserved(_) => "ref.Val",
+        Val::Opaque(_) | Val::Preserved(_) | Val::Wrong(_) => "ref.Val",
     }
 }
 
@@ -533,7 +533,8 @@ fn go_type(value: &Val<'_>) -> &'static str {
 fn qualify<'a>(value: &Val<'a>, key: &Val<'a>, may_miss: bool) -> Result<Option<Outcome<'a>>, EvalError> {
     match value {
         Val::Map(map) => match map.find(key) {
-            Some(found) => Ok(Some(found)),
+            // Unlike an item of a list, a wrong value of a map is an error at once.
+            Some(found) => Ok(Some(Ok(found?))),
             None if may_miss => Ok(None),
             None => Err(EvalError::new(format!("no such key: {key}"))),
         },

@@ -127,7 +127,10 @@ impl Timestamp {
         }
         let unknown = || format!("unknown time zone {zone}");
         let zone = jiff::tz::TimeZone::get(zone).map_err(|_| unknown())?;
-        let instant = jiff::Timestamp::from_second(self.seconds).map_err(|_| unknown())?;
+        // Before the first and after the last year that is known, the clocks are what they were then.
+        let known = jiff::Timestamp::MIN.as_second()..=jiff::Timestamp::MAX.as_second();
+        let seconds = self.seconds.clamp(*known.start(), *known.end());
+        let instant = jiff::Timestamp::from_second(seconds).map_err(|_| unknown())?;
         Ok(zone.to_offset(instant).seconds())
     }
 }

@@ -57,6 +57,9 @@ pub enum Val<'a> {
     Opaque(Arc<dyn Opaque>),
     /// Data without a schema; only to be compared.
     Preserved(&'a Value),
+    /// What stands in a list that was made of a document where an item is not of its declared type. Whoever takes it out of
+    /// the list gets the error.
+    Wrong(Arc<EvalError>),
 }
 
 /// Text that is borrowed or shared.
@@ -189,6 +192,7 @@ impl<'a> Val<'a> {
             Self::Optional(_) => "optional_type",
             Self::Opaque(value) => value.host_type().name,
             Self::Preserved(_) => "unknown",
+            Self::Wrong(_) => "error",
         }
     }
 }
@@ -216,7 +220,7 @@ impl fmt::Display for Val<'_> {
             Self::Optional(Some(value)) => write!(f, "optional({value})"),
             Self::Optional(None) => f.write_str("optional.none()"),
             // What they hold may be large or private.
-            Self::List(_) | Self::Map(_) | Self::Opaque(_) | Self::Preserved(_) => {
+            Self::List(_) | Self::Map(_) | Self::Opaque(_) | Self::Preserved(_) | Self::Wrong(_) => {
                 f.write_str(self.type_name())
             }
         }

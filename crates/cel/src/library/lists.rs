@@ -27,8 +27,7 @@ pub(super) fn slice<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     if to > list.len() {
         return wrong(format!("list is length {}", list.len()));
     }
-    let items = list.iter().skip(from).take(to - from).collect::<Result<Vec<_>, _>>()?;
-    Ok(Val::list(items))
+    Ok(Val::list(list.items().skip(from).take(to - from).collect()))
 }
 
 pub(super) fn flatten<'a>(args: &[Val<'a>]) -> Outcome<'a> {
@@ -76,7 +75,7 @@ fn sorted<'a>(list: &ListVal<'a>, keys: &ListVal<'a>) -> Outcome<'a> {
     if list.is_empty() {
         return Ok(Val::List(list.clone()));
     }
-    let keys = keys.to_vec()?;
+    let keys: Vec<Val<'a>> = keys.items().collect();
     let first = keys.first().map(Val::type_name).unwrap_or_default();
     if keys.iter().any(|key| key.compare(key).is_err_and(|why| why == EvalError::NoSuchOverload)) {
         return Err(EvalError::new("list elements must be comparable"));
@@ -84,7 +83,7 @@ fn sorted<'a>(list: &ListVal<'a>, keys: &ListVal<'a>) -> Outcome<'a> {
     if keys.iter().any(|key| key.type_name() != first) {
         return Err(EvalError::new("list elements must have the same type"));
     }
-    let mut pairs: Vec<(Val<'a>, Val<'a>)> = keys.into_iter().zip(list.to_vec()?).collect();
+    let mut pairs: Vec<(Val<'a>, Val<'a>)> = keys.into_iter().zip(list.items()).collect();
     pairs.sort_by(|(a, _), (b, _)| a.compare(b).unwrap_or(Ordering::Equal));
     Ok(Val::list(pairs.into_iter().map(|(_, item)| item).collect()))
 }
@@ -103,16 +102,13 @@ pub(super) fn range<'a>(args: &[Val<'a>]) -> Outcome<'a> {
 
 pub(super) fn reverse<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     let [Val::List(list)] = args else { return no_such_overload() };
-    let mut items = list.to_vec()?;
-    items.reverse();
-    Ok(Val::list(items))
+    Ok(Val::list(list.items().rev().collect()))
 }
 
 pub(super) fn distinct<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     let [Val::List(list)] = args else { return no_such_overload() };
     let mut unique: Vec<Val<'a>> = Vec::new();
-    for item in list.iter() {
-        let item = item?;
+    for item in list.items() {
         if !unique.iter().any(|known| item.equals(known).unwrap_or(false)) {
             unique.push(item);
         }

@@ -169,7 +169,15 @@ fn ipv6_error(text: &str) -> (&'static str, Option<&str>) {
         }
         let after = rest.get(length..).unwrap_or_default();
         if after.starts_with('.') {
-            return ("invalid embedded IPv4 address", Some(rest));
+            if !has_ellipsis && groups != 6 {
+                let why = "embedded IPv4 address must replace the final 2 fields of the address";
+                return (why, Some(rest));
+            }
+            if groups > 6 {
+                let why = "too many hex fields to fit an embedded IPv4 at the end of the address";
+                return (why, Some(rest));
+            }
+            return ipv4_error(rest);
         }
         groups += 1;
         let Some(next) = after.strip_prefix(':') else {

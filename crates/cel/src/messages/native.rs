@@ -119,7 +119,7 @@ fn mismatch(value: &Val<'_>, to: &str) -> String {
             };
             return format!("type conversion error from '{short}' to '{to}'");
         }
-        Val::Optional(_) => "optional",
+        Val::Optional(_) | Val::Wrong(_) => "optional",
     };
     format!("type conversion error from {from} to '{to}'")
 }

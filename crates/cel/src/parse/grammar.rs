@@ -83,7 +83,7 @@ impl Parser<'_> {
     }
 
     /// What is read of a rule although its end is missing; its macros have something to say all the same.
-    fn keep<T>(
+    pub(super) fn keep<T>(
         &mut self,
         end: Result<T, Stop>,
         partial: impl FnOnce(&mut Self) -> Parsed,
@@ -255,6 +255,12 @@ impl Parser<'_> {
         let mut count = 0;
         let again = PRIMARIES.and(Kinds::of(&[op]));
         while self.kind() == op {
+            let next = self.token(1).kind;
+            let is_number = matches!(next, Kind::Int | Kind::Float);
+            if count > 0 && op == Kind::Minus && !is_number && next != op && !PRIMARIES.has(next) {
+                // Another sign, or that of a number: neither goes on.
+                return Err(Stop::NoViable(self.at, self.at + 1));
+            }
             self.expect(op, Follow::must(again))?;
             count += 1;
             self.sync_loop(Follow::must(again))?;
@@ -333,7 +339,7 @@ impl Parser<'_> {
         }
         let is_optional = self.question(IDENTS)?;
         let start = self.token(0).start;
-        let Some((field, at)) = self.escape_ident()? else {
+        let Some((field, at)) = self.escape_ident(Follow::may(MEMBERS))? else {
             self.issues.report(Some(start), "unsupported ident kind");
             return Ok(operand);
         };
@@ -350,7 +356,7 @@ impl Parser<'_> {
     }
 
     /// The name of a field, plain or between back quotes; `None` where there is none.
-    pub(super) fn escape_ident(&mut self) -> Result<Option<(Box<str>, Token)>, Stop> {
+    pub(super) fn escape_ident(&mut self, follow: Follow) -> Result<Option<(Box<str>, Token)>, Stop> {
         let body = |parser: &mut Self| {
             parser.sync(Follow::must(IDENTS))?;
             if !IDENTS.has(parser.kind()) {
@@ -360,7 +366,7 @@ impl Parser<'_> {
             let token = parser.consume();
             Ok(Some((parser.text(token).trim_matches('`').into(), token)))
         };
-        self.within(ESCAPE_IDENT, Follow::may(Kinds::NONE), body, |_, _| None)
+        self.within(ESCAPE_IDENT, follow, body, |_, _| None)
     }
 
     /// What was read, or what is wrong with its end.

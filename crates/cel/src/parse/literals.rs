@@ -19,7 +19,11 @@ impl Parser<'_> {
         }
         let open = self.expect(Kind::LBrace, Follow::must(INSIDE))?;
         let id = self.id(open.start);
-        self.sync(Follow::must(INSIDE))?;
+        if let Err(stop) = self.sync(Follow::must(INSIDE)) {
+            let message = ast::Struct { name: name.into(), fields: Vec::new() };
+            let expr = Expr { id, kind: Node::Struct(Box::new(message)) };
+            return self.keep(Err(stop), |_| Parsed { expr, depth: 0 });
+        }
         let (fields, depth) = if IDENTS.and(QUESTION).has(self.kind()) {
             self.within(FIELDS, Follow::must(COMMA.and(CLOSE)), Self::fields, |_, _| (Vec::new(), 0))?
         } else {
@@ -46,7 +50,7 @@ impl Parser<'_> {
         loop {
             let body = |parser: &mut Self| {
                 let is_optional = parser.question(IDENTS)?;
-                Ok(parser.escape_ident()?.map(|(name, _)| (name, is_optional)))
+                Ok(parser.escape_ident(Follow::must(COLON))?.map(|(name, _)| (name, is_optional)))
             };
             let field = self.within(FIELD, Follow::must(COLON), body, |_, _| None)?;
             let colon = self.expect(Kind::Colon, Follow::must(EXPRS))?;
@@ -126,8 +130,13 @@ impl Parser<'_> {
     fn map_init(&mut self) -> Result<(Vec<Entry>, u32), Stop> {
         let (mut entries, mut depth) = (Vec::new(), 0);
         loop {
+            let before = self.issues.len();
             let (key, is_optional) = self.opt_expr(Follow::must(COLON))?;
-            self.expect(Kind::Colon, Follow::must(EXPRS))?;
+            if let Err(stop) = self.expect(Kind::Colon, Follow::must(EXPRS)) {
+                // Upstream does not look at a key without a value.
+                self.issues.keep_syntax(before);
+                return Err(stop);
+            }
             let value = self.expr(Follow::may(COMMA))?;
             depth = depth.max(key.depth).max(value.depth);
             entries.push(Entry { key: key.expr, value: value.expr, is_optional });

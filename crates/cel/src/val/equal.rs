@@ -316,6 +316,6 @@ pub(crate) fn add_lists<'a>(a: ListVal<'a>, b: &ListVal<'a>) -> Result<ListVal<'
             }
             Ok(ListVal::owned(items).with_kind(kind))
         }
-        _ => a.extend(b),
+        _ => Ok(a.extend(b)),
     }
 }

@@ -54,7 +54,10 @@ impl<'a> ListVal<'a> {
         match &self.0 {
             Repr::View(items, Some(decl)) => items.get(at).map(|item| view::view(item, &decl.items)),
             Repr::View(items, None) => items.get(at).map(|item| Ok(view::dynamic(item))),
-            Repr::Owned(items, _) => items.get(at).cloned().map(Ok),
+            Repr::Owned(items, _) => match items.get(at)? {
+                Val::Wrong(why) => Some(Err((**why).clone())),
+                item => Some(Ok(item.clone())),
+            },
         }
     }
 
@@ -68,11 +71,19 @@ impl<'a> ListVal<'a> {
         if let Repr::Owned(items, _) = &self.0 { Some(Arc::as_ptr(items).addr()) } else { None }
     }
 
+    /// All items as they are, also those that are not of their type.
+    pub(crate) fn items(&self) -> impl DoubleEndedIterator<Item = Val<'a>> + '_ {
+        let item = |at| self.get(at).unwrap_or(Ok(Val::Null)).unwrap_or_else(|why| Val::Wrong(Arc::new(why)));
+        (0..self.len()).map(item)
+    }
+
     /// All items as values.
     pub(crate) fn to_vec(&self) -> Result<Vec<Val<'a>>, EvalError> {
         match &self.0 {
-            Repr::Owned(items, _) => Ok(items.to_vec()),
-            Repr::View(..) => self.iter().collect(),
+            Repr::Owned(items, _) if !items.iter().any(|item| matches!(item, Val::Wrong(_))) => {
+                Ok(items.to_vec())
+            }
+            Repr::Owned(..) | Repr::View(..) => self.iter().collect(),
         }
     }
 
@@ -126,26 +137,23 @@ impl<'a> ListVal<'a> {
     }
 
     /// Appends without copying when nobody else has the list.
-    pub(crate) fn push(self, item: Val<'a>) -> Result<Self, EvalError> {
-        let mut items = self.into_owned()?;
+    pub(crate) fn push(self, item: Val<'a>) -> Self {
+        let mut items = self.into_owned();
         Arc::make_mut(&mut items).push(item);
-        Ok(Self(Repr::Owned(items, None)))
+        Self(Repr::Owned(items, None))
     }
 
     /// Appends all items of another list, without copying the first when nobody else has it.
-    pub(super) fn extend(self, other: &Self) -> Result<Self, EvalError> {
-        let mut items = self.into_owned()?;
-        let list = Arc::make_mut(&mut items);
-        for item in other.iter() {
-            list.push(item?);
-        }
-        Ok(Self(Repr::Owned(items, None)))
+    pub(super) fn extend(self, other: &Self) -> Self {
+        let mut items = self.into_owned();
+        Arc::make_mut(&mut items).extend(other.items());
+        Self(Repr::Owned(items, None))
     }
 
-    fn into_owned(self) -> Result<Arc<Vec<Val<'a>>>, EvalError> {
+    fn into_owned(self) -> Arc<Vec<Val<'a>>> {
         match self.0 {
-            Repr::Owned(items, _) => Ok(items),
-            Repr::View(..) => Ok(Arc::new(self.to_vec()?)),
+            Repr::Owned(items, _) => items,
+            Repr::View(..) => Arc::new(self.items().collect()),
         }
     }
 }

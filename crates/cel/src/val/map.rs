@@ -79,7 +79,7 @@ impl MadeKey {
                 (None, hosts::SEMVER) => return Err(EvalError::Unhashable("[]semver.PRVersion")),
                 (None, _) => Self::Address(Arc::as_ptr(opaque).cast::<()>().addr()),
             },
-            Val::Preserved(_) => Self::Unique(count),
+            Val::Preserved(_) | Val::Wrong(_) => Self::Unique(count),
         })
     }
 }
