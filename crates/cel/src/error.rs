@@ -26,6 +26,9 @@ pub struct Issue {
 /// Problems that are reported at most, as in cel-go.
 const MAX_ISSUES: usize = 100;
 
+/// The place of what stands nowhere: before the first character.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
 /// What the problems of the grammar begin with.
 const SYNTAX: &str = "Syntax error: ";
 
@@ -79,7 +82,7 @@ impl Issues {
 
     /// Puts the problems in the order of their places.
     pub(crate) fn sorted(mut self) -> Self {
-        self.issues.sort_by_key(|issue| issue.offset.map_or(-1, i64::from));
+        self.issues.sort_by_key(|issue| issue.offset.filter(|at| *at != NOWHERE).map_or(-1, i64::from));
         self
     }
 
@@ -112,9 +115,10 @@ impl fmt::Display for Issues {
                 write!(f, "ERROR: <input>:-1:0: {}", issue.message)?;
                 continue;
             };
-            let (line, column, text) = self.place(offset);
+            let is_nowhere = offset == NOWHERE;
+            let (line, column, text) = self.place(if is_nowhere { 0 } else { offset });
             // Of an empty expression upstream counts one less.
-            let shown = if self.source.is_empty() { 0 } else { column + 1 };
+            let shown = if self.source.is_empty() || is_nowhere { 0 } else { column + 1 };
             write!(f, "ERROR: <input>:{line}:{shown}: {}", issue.message)?;
             if self.source.is_empty() || text.len() > MAX_SNIPPET {
                 continue;
@@ -150,6 +154,10 @@ pub enum EvalError {
     /// A value that Go cannot take as the key of a map. Upstream breaks on that and ends the evaluation.
     #[error("internal error: runtime error: hash of unhashable type {0}")]
     Unhashable(&'static str),
+    /// An object is walked through that has properties which expressions do not see. Upstream breaks on that and ends the
+    /// evaluation.
+    #[error("internal error: runtime error: invalid memory address or nil pointer dereference")]
+    NilKey,
     /// A function has nothing to do with these values. Where the call stands, its name is added.
     #[error("no such overload")]
     NoSuchOverload,
@@ -165,7 +173,7 @@ impl EvalError {
 
     /// Whether the evaluation ends with it, whatever stands around: no operator makes good for it.
     pub(crate) fn is_final(&self) -> bool {
-        matches!(self, Self::CostLimitExceeded | Self::NoListToSort | Self::Unhashable(_))
+        matches!(self, Self::CostLimitExceeded | Self::NoListToSort | Self::Unhashable(_) | Self::NilKey)
     }
 
     pub(crate) const fn no_such_overload() -> Self {

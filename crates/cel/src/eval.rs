@@ -1,7 +1,10 @@
 //! The evaluator. Source: cel-go `interpreter/interpretable.go`, `interpreter/attributes.go`.
 
+use std::sync::Arc;
+
 use crate::cost::{LIST_COST, MAP_COST, STRUCT_COST};
 use crate::error::EvalError;
+use crate::library::optional::held;
 use crate::messages::{Message, make};
 use crate::plan::{
     CallNode, Chain, CompareNode, EntryNode, FieldNode, FoldNode, ListNode, MemberNode, MessageNode, Node,
@@ -116,11 +119,11 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
             Val::Optional(None) => {
                 return Ok(if chain.is_test { Val::Bool(false) } else { Val::none() });
             }
-            Val::Optional(Some(inner)) => ((*inner).clone(), true),
-            value => (value, false),
+            Val::Optional(Some(inner)) => (held(&inner), true),
+            value => (Ok(value), false),
         };
         // A part that is not of its declared type is a part: only what asks for more of it fails.
-        let mut value = Ok(start);
+        let mut value = start;
         let last = chain.steps.len().wrapping_sub(1);
         for (at, step) in chain.steps.iter().enumerate() {
             let is_test = chain.is_test && at == last;
@@ -156,7 +159,10 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
                 }
             }
         }
-        if is_optional { value.map(Val::some) } else { value }
+        if !is_optional {
+            return value;
+        }
+        Ok(Val::some(value.unwrap_or_else(|why| Val::Wrong(Arc::new(why)))))
     }
 
     fn choice(&mut self, choice: &'p [Node; 3]) -> Outcome<'a> {
@@ -235,6 +241,9 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
             }
             .map_err(|why| named(why, &call.name, args)),
         };
+        if result.as_ref().is_err_and(EvalError::is_final) {
+            return result;
+        }
         let cost = call.cost.charge(args, result.as_ref().ok());
         self.charge(cost)?;
         result
@@ -273,7 +282,7 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
     fn otherwise(&mut self, sides: &'p [Node; 2], is_value: bool) -> Outcome<'a> {
         let [first, second] = sides;
         match self.eval(first)? {
-            Val::Optional(Some(value)) if is_value => Ok((*value).clone()),
+            Val::Optional(Some(value)) if is_value => held(&value),
             Val::Optional(Some(value)) => Ok(Val::Optional(Some(value))),
             Val::Optional(None) => self.eval(second),
             _ => Err(EvalError::no_such_overload()),

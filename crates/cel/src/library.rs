@@ -10,7 +10,7 @@ pub(crate) mod hosts;
 mod lists;
 pub(crate) mod net;
 mod operators;
-mod optional;
+pub(crate) mod optional;
 pub(crate) mod printf;
 mod quantity;
 pub(crate) mod regex;

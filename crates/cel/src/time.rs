@@ -125,6 +125,12 @@ impl Timestamp {
         if matches!(zone, "" | "UTC" | "Local") {
             return Ok(0);
         }
+        if zone.contains("..") || zone.starts_with(['/', '\\']) {
+            return Err("time: invalid location name".to_owned());
+        }
+        if zone.contains('\0') {
+            return Err("invalid argument".to_owned());
+        }
         let unknown = || format!("unknown time zone {zone}");
         let zone = jiff::tz::TimeZone::get(zone).map_err(|_| unknown())?;
         // Before the first and after the last year that is known, the clocks are what they were then.
@@ -151,7 +157,9 @@ impl PartialOrd for Timestamp {
 
 impl Ord for Timestamp {
     fn cmp(&self, other: &Self) -> Ordering {
-        (self.seconds, self.nanos).cmp(&(other.seconds, other.nanos))
+        // Go counts from the year 1, and what is beyond its numbers begins again at the other end.
+        let key = |at: &Self| (at.seconds.wrapping_sub(MIN_SECONDS), at.nanos);
+        key(self).cmp(&key(other))
     }
 }
 

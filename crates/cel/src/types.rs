@@ -91,6 +91,20 @@ impl Type {
         matches!(self, Self::Dyn | Self::Any)
     }
 
+    /// The type by the names that types have at run time, with what is in it: `google.protobuf.Timestamp`,
+    /// `map(string, dyn)`, `wrapper(int)`.
+    pub fn declared(&self) -> String {
+        match self {
+            Self::List(inner) | Self::Optional(inner) | Self::Type(Some(inner)) => {
+                format!("{}({})", self.name(), inner.declared())
+            }
+            Self::Map(map) => format!("map({}, {})", map.0.declared(), map.1.declared()),
+            Self::Wrapper(inner) => format!("wrapper({})", inner.declared()),
+            Self::Param(param) => format!("<{param}>"),
+            ty => ty.name().to_owned(),
+        }
+    }
+
     /// The scalar of a wrapper; any other type is itself.
     pub(crate) fn unwrapped(&self) -> &Self {
         if let Self::Wrapper(inner) = self { inner } else { self }

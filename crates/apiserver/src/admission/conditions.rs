@@ -9,6 +9,7 @@ use pilothouse_cel::{
     Activation, Authorizer, Decision, DeclType, Env, EnvBuilder, EvalError, ListKind,
     MATCH_CONDITIONS_COST_BUDGET, PER_CALL_LIMIT, Program, Question, ResourceSubject, Subject, Type, Val,
 };
+use pilothouse_schema::builtin::ConditionProblem;
 use pilothouse_value::Value;
 
 use super::Attributes;
@@ -25,7 +26,7 @@ pub(super) struct Conditions(Vec<Condition>);
 #[derive(Debug)]
 struct Condition {
     expression: String,
-    program: Result<Program, String>,
+    program: Result<Program, ConditionProblem>,
 }
 
 /// What conditions say of a request.
@@ -76,7 +77,7 @@ impl Conditions {
         for condition in &self.0 {
             let program = match &condition.program {
                 Ok(program) => program,
-                Err(why) => {
+                Err(ConditionProblem::Invalid(why) | ConditionProblem::Internal(why)) => {
                     errors.push(format!("compilation error: {why}"));
                     continue;
                 }
@@ -180,11 +181,11 @@ impl Authorizer for Asker {
 
 /// What is wrong with the expression of a match condition, in upstream's words. One that is stored already may use what a new
 /// one may not.
-pub(crate) fn check_condition(expression: &str, is_stored: bool) -> Option<String> {
+pub(crate) fn check_condition(expression: &str, is_stored: bool) -> Option<ConditionProblem> {
     compile(expression, is_stored).err()
 }
 
-fn compile(expression: &str, is_stored: bool) -> Result<Program, String> {
+fn compile(expression: &str, is_stored: bool) -> Result<Program, ConditionProblem> {
     static NEW: OnceLock<Env> = OnceLock::new();
     static STORED: OnceLock<Env> = OnceLock::new();
     let env = if is_stored {
@@ -192,11 +193,16 @@ fn compile(expression: &str, is_stored: bool) -> Result<Program, String> {
     } else {
         NEW.get_or_init(|| declare(Env::kubernetes()).build())
     };
-    let program = env.compile(expression).map_err(|issues| format!("compilation failed: {issues}"))?;
-    match program.output_type() {
-        Type::Bool => Ok(program),
-        other => Err(format!("must evaluate to bool but got {other}")),
+    let checked = env
+        .check(expression)
+        .map_err(|issues| ConditionProblem::Invalid(format!("compilation failed: {issues}")))?;
+    let ty = checked.output_type();
+    if *ty != Type::Bool {
+        return Err(ConditionProblem::Invalid(format!("must evaluate to bool but got {}", ty.declared())));
     }
+    checked
+        .program()
+        .map_err(|issues| ConditionProblem::Internal(format!("program instantiation failed: {issues}")))
 }
 
 fn declare(builder: EnvBuilder) -> EnvBuilder {

@@ -41,11 +41,15 @@ impl Conditions {
             }
             seen.push(expression);
             match env().compile(expression) {
-                Ok(program) if *program.output_type() == Type::Bool => {
+                Ok(program) if matches!(program.output_type(), Type::Bool) => {
                     compiled.push((expression.to_owned(), program));
                 }
                 Ok(program) => {
-                    let why = format!("must evaluate to bool but got {}", program.output_type());
+                    let why = format!("must evaluate to bool but got {}", program.output_type().declared());
+                    errors.push(Error::invalid(&path, expression, why));
+                }
+                Err(issues) if issues.is_instantiation() => {
+                    let why = format!("program instantiation failed: {issues}");
                     errors.push(Error::invalid(&path, expression, why));
                 }
                 Err(issues) => {

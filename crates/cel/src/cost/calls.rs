@@ -248,13 +248,18 @@ fn traverse(value: &Val<'_>, depth: usize) -> u64 {
         Val::List(list) => list.iter().fold(0, |sum: u64, item| {
             sum.saturating_add(item.as_ref().map_or(1, |item| traverse(item, depth)))
         }),
-        Val::Map(map) => map.keys().iter().fold(0, |sum: u64, key| {
-            let value = match map.find(key) {
-                Some(Ok(value)) => traverse(&value, depth),
-                _ => 1,
-            };
-            sum.saturating_add(traverse(key, depth)).saturating_add(value)
-        }),
+        Val::Map(map) => {
+            let keys = map.keys();
+            // Of properties that expressions do not see, neither name nor value are looked at.
+            let hidden = 2 * map.len().saturating_sub(keys.len()) as u64;
+            keys.iter().fold(hidden, |sum: u64, key| {
+                let value = match map.find(key) {
+                    Some(Ok(value)) => traverse(&value, depth),
+                    _ => 1,
+                };
+                sum.saturating_add(traverse(key, depth)).saturating_add(value)
+            })
+        }
         _ => 1,
     }
 }

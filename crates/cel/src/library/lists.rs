@@ -118,13 +118,12 @@ pub(super) fn distinct<'a>(args: &[Val<'a>]) -> Outcome<'a> {
 
 pub(super) fn first<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     let [Val::List(list)] = args else { return no_such_overload() };
-    list.get(0).map_or(Ok(Val::none()), |item| item.map(Val::some))
+    Ok(list.items().next().map_or(Val::none(), Val::some))
 }
 
 pub(super) fn last<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     let [Val::List(list)] = args else { return no_such_overload() };
-    let last = list.len().checked_sub(1).and_then(|at| list.get(at));
-    last.map_or(Ok(Val::none()), |item| item.map(Val::some))
+    Ok(list.items().next_back().map_or(Val::none(), Val::some))
 }
 
 /// An item, if values of its kind have an order.

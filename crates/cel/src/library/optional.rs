@@ -30,9 +30,17 @@ pub(super) fn none<'a>(_args: &[Val<'a>]) -> Outcome<'a> {
     Ok(Val::none())
 }
 
+/// What an optional value holds, which may be none of its type.
+pub(crate) fn held<'a>(value: &Val<'a>) -> Outcome<'a> {
+    match value {
+        Val::Wrong(why) => Err((**why).clone()),
+        value => Ok(value.clone()),
+    }
+}
+
 pub(super) fn value<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     match args {
-        [Val::Optional(Some(value))] => Ok((**value).clone()),
+        [Val::Optional(Some(value))] => held(value),
         [Val::Optional(None)] => Err(EvalError::new("optional.none() dereference")),
         _ => no_such_overload(),
     }
@@ -53,7 +61,7 @@ pub(super) fn or<'a>(args: &[Val<'a>]) -> Outcome<'a> {
 
 pub(super) fn or_value<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     match args {
-        [Val::Optional(Some(value)), _] => Ok((**value).clone()),
+        [Val::Optional(Some(value)), _] => held(value),
         [Val::Optional(None), other] => Ok(other.clone()),
         _ => no_such_overload(),
     }

@@ -81,12 +81,29 @@ pub(super) fn format<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     while let Some(clause) = template.next_clause(next, |at| at < list.len()).map_err(EvalError::new)? {
         out.push_str(&clause.before);
         let arg = list.get(next).unwrap_or(Ok(Val::Null))?;
+        if clause.kind == 's' && has_hidden(&arg, MAX_DEPTH) {
+            return Err(EvalError::NilKey);
+        }
         next += 1;
         write(&mut out, clause.kind, clause.precision, &arg)
             .map_err(|why| EvalError::new(format!("error during formatting: {why}")))?;
     }
     out.push_str(&template.tail);
     Ok(Val::text(out))
+}
+
+/// Whether there is an object with properties that expressions do not see: upstream has no names for them.
+fn has_hidden(arg: &Val<'_>, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    match arg {
+        Val::List(list) => list.iter().flatten().any(|item| has_hidden(&item, depth)),
+        Val::Map(map) => {
+            let keys = map.keys();
+            let values = keys.iter().filter_map(|key| map.find(key)).flatten();
+            keys.len() < map.len() || values.into_iter().any(|value| has_hidden(&value, depth))
+        }
+        _ => false,
+    }
 }
 
 /// `.3` before a letter.
@@ -138,7 +155,8 @@ fn write(out: &mut String, kind: char, precision: Option<usize>, arg: &Val<'_>) 
         ('d', Val::Int(value)) => Some(value.to_string()),
         ('d', Val::Uint(value)) => Some(value.to_string()),
         ('f', arg) => double(arg).map(|value| fixed(value, precision)),
-        ('e', arg) => double(arg).map(|value| scientific(value, precision)),
+        // As upstream, what is called the precision is the width.
+        ('e', arg) => double(arg).map(|value| format!("{:>precision$}", scientific(value))),
         ('b', Val::Int(value)) => Some(based(*value < 0, &format!("{:b}", value.unsigned_abs()))),
         ('b', Val::Uint(value)) => Some(format!("{value:b}")),
         ('b', Val::Bool(value)) => Some(u8::from(*value).to_string()),
@@ -193,6 +211,8 @@ fn fixed(value: f64, precision: usize) -> String {
     if let Some(text) = not_finite(value) {
         return text.to_owned();
     }
+    // Nothing has no sign.
+    let value = if value == 0.0 { 0.0 } else { value };
     let plain = format!("{value:.precision$}");
     let (sign, digits) = plain.strip_prefix('-').map_or(("", plain.as_str()), |digits| ("-", digits));
     let (whole, fraction) = digits.split_once('.').map_or((digits, None), |(whole, f)| (whole, Some(f)));
@@ -211,11 +231,12 @@ fn fixed(value: f64, precision: usize) -> String {
 }
 
 /// With a power of ten written out, as the English locale has it.
-fn scientific(value: f64, precision: usize) -> String {
+fn scientific(value: f64) -> String {
     if let Some(text) = not_finite(value) {
         return text.to_owned();
     }
-    let plain = format!("{value:.precision$e}");
+    let value = if value == 0.0 { 0.0 } else { value };
+    let plain = format!("{value:.PRECISION$e}");
     let (mantissa, exponent) = plain.split_once('e').unwrap_or((&plain, "0"));
     let (sign, digits) = exponent.strip_prefix('-').map_or(("", exponent), |digits| ("⁻", digits));
     const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
@@ -250,7 +271,7 @@ fn nested(arg: &Val<'_>, depth: usize) -> Result<String, String> {
         Val::List(list) => {
             let mut items = Vec::with_capacity(list.len());
             for item in list.iter() {
-                items.push(nested(&item.map_err(|why| why.to_string())?, depth)?);
+                items.push(nested(&item.map_err(|_| "no formatting function for error")?, depth)?);
             }
             format!("[{}]", items.join(", "))
         }

@@ -137,7 +137,7 @@ fn read(text: &str) -> Quantity {
         // As upstream reckons the digits of the factor.
         Some(power) => {
             let of_factor = usize::try_from(power * 3 / 10).unwrap_or_default();
-            fraction == 0 && whole.len() + of_factor + 1 <= 15
+            fraction == 0 && whole.len() + of_factor < 15
         }
     };
     let factor = 1_i128 << binary.unwrap_or_default();

@@ -52,7 +52,10 @@ impl Opaque for Version {
 
 fn number(name: &str, text: &str) -> Result<u64, String> {
     let lower = name.to_lowercase();
-    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
+    if text.is_empty() {
+        return Err("strconv.ParseUint: parsing \"\": invalid syntax".to_owned());
+    }
+    if !text.bytes().all(|b| b.is_ascii_digit()) {
         return Err(format!("Invalid character(s) found in {lower} number {}", quote(text)));
     }
     if text.len() > 1 && text.starts_with('0') {

@@ -4,6 +4,7 @@ use super::errors::{Follow, Kinds, Stop};
 use super::lexer::{Kind, Token};
 use super::{MAX_DEPTH, Parsed, Parser};
 use crate::ast::{self, Expr, Kind as Node, Literal, operators};
+use crate::error::NOWHERE;
 use crate::escape::RESERVED;
 
 /// Rules whose nesting is counted.
@@ -278,7 +279,9 @@ impl Parser<'_> {
     }
 
     fn member_body(&mut self) -> Rule {
-        let mut operand = self.within(PRIMARY, Follow::may(MEMBERS), Self::primary, Self::unspecified)?;
+        // What is nothing at all stands nowhere, which upstream shows as the start.
+        let nothing = |parser: &mut Self, _| parser.unspecified(NOWHERE);
+        let mut operand = self.within(PRIMARY, Follow::may(MEMBERS), Self::primary, nothing)?;
         while MEMBERS.has(self.kind()) {
             let depth = deeper(operand.depth)?;
             operand = match self.kind() {

@@ -47,6 +47,7 @@ impl Parser<'_> {
 
     fn fields(&mut self) -> Result<(Vec<StructField>, u32), Stop> {
         let (mut fields, mut depth) = (Vec::new(), 0);
+        let start = self.token(0).start;
         loop {
             let body = |parser: &mut Self| {
                 let is_optional = parser.question(IDENTS)?;
@@ -55,10 +56,18 @@ impl Parser<'_> {
             let field = self.within(FIELD, Follow::must(COLON), body, |_, _| None)?;
             let colon = self.expect(Kind::Colon, Follow::must(EXPRS))?;
             let id = self.id(colon.start);
+            let before = self.issues.len();
             let value = self.expr(Follow::may(COMMA))?;
             depth = depth.max(value.depth);
-            if let Some((name, is_optional)) = field {
-                fields.push(StructField { id, name, value: value.expr, is_optional });
+            match field {
+                Some((name, is_optional)) => {
+                    fields.push(StructField { id, name, value: value.expr, is_optional });
+                }
+                // Upstream does not look at a value without a name.
+                None => {
+                    self.issues.keep_syntax(before);
+                    self.issues.report(Some(start), "unsupported ident kind");
+                }
             }
             let goes_on = IDENTS.and(QUESTION).has(self.token(1).kind);
             if self.kind() != Kind::Comma || !goes_on {

@@ -19,6 +19,7 @@ impl<'a> Val<'a> {
     /// When a part of a document is not of its declared type.
     pub fn equals(&self, other: &Val<'a>) -> Result<bool, EvalError> {
         Ok(match (self, other) {
+            (Val::Wrong(why), _) => return Err((**why).clone()),
             (Val::Preserved(a), b) => b.to_document().is_some_and(|b| same_document(a, &b)),
             (Val::Null, b) => matches!(b, Val::Null),
             (_, Val::Null) => false,
@@ -291,11 +292,12 @@ fn equal_maps<'a>(a: &MapVal<'a>, b: &MapVal<'a>) -> Result<bool, EvalError> {
 pub(crate) fn add_lists<'a>(a: ListVal<'a>, b: &ListVal<'a>) -> Result<ListVal<'a>, EvalError> {
     match a.kind() {
         Some(kind @ ListKind::Set) => {
-            let mut items = a.to_vec()?;
-            let mut known = items.iter().map(set_key).collect::<Result<HashSet<_>, _>>()?;
-            for item in b.iter() {
-                let item = item?;
-                if known.insert(set_key(&item)?) {
+            let mut items: Vec<Val<'a>> = a.items().collect();
+            // What is no value of its type is an element like no other.
+            let values = items.iter().filter(|item| !matches!(item, Val::Wrong(_)));
+            let mut known = values.map(set_key).collect::<Result<HashSet<_>, _>>()?;
+            for item in b.items() {
+                if matches!(item, Val::Wrong(_)) || known.insert(set_key(&item)?) {
                     items.push(item);
                 }
             }

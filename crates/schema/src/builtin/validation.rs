@@ -34,7 +34,7 @@ mod webhooks;
 mod workloads;
 
 pub use services::validate_cluster_ips;
-pub use webhooks::{CompileCondition, validate_webhooks};
+pub use webhooks::{CompileCondition, ConditionProblem, validate_webhooks};
 
 use pilothouse_value::field::{Error, Path};
 use pilothouse_value::stack::deeper;

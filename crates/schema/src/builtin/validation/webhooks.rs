@@ -13,9 +13,18 @@ const MOST_CONDITIONS: usize = 64;
 /// Names that only files which are read at the start of a server may have.
 const STATIC_SUFFIX: &str = ".static.k8s.io";
 
+/// What is wrong with the expression of a match condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConditionProblem {
+    /// It does not compile, or is no boolean.
+    Invalid(String),
+    /// It compiles, and no program can be made of it: upstream takes that for its own mistake.
+    Internal(String),
+}
+
 /// Compiles a match condition: what is wrong with the expression, or nothing. Expressions that are stored already may use
 /// what new ones may not: then the second argument is true.
-pub type CompileCondition<'a> = &'a dyn Fn(&str, bool) -> Option<String>;
+pub type CompileCondition<'a> = &'a dyn Fn(&str, bool) -> Option<ConditionProblem>;
 
 /// Finds what is wrong with a webhook configuration that is created (`old` is `None`) or replaced.
 pub fn validate_webhooks(object: &Value, old: Option<&Value>, compile: CompileCondition<'_>) -> Vec<Error> {
@@ -252,8 +261,12 @@ fn conditions(at: &At<'_>, rules: &Rules<'_>, errors: &mut Errors) {
         let path = condition.path.child("expression");
         if expression.is_empty() {
             errors.required(&path, "");
-        } else if let Some(why) = (rules.compile)(expression, rules.stored.contains(expression)) {
-            errors.invalid(&path, expression, why);
+        } else {
+            match (rules.compile)(expression, rules.stored.contains(expression)) {
+                Some(ConditionProblem::Invalid(why)) => errors.invalid(&path, expression, why),
+                Some(ConditionProblem::Internal(why)) => errors.0.push(Error::internal(&path, why)),
+                None => {}
+            }
         }
         let (path, name) = (condition.path.child("name"), condition.text("name"));
         if name.is_empty() {
