@@ -13,7 +13,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 VERSIONS = re.compile(r"""((?:resource version|resourceVersion|current)[a-z ]*: ?|does not match the ResourceVersion in record \(|revision=|"resourceVersion":")\d+(?: \(\d+\))?""")
 RUN = re.compile(r"(.)\1{999,}")
-PORT = re.compile(r"127\.0\.0\.1:\d{5}")
+PORT = re.compile(r"(127\.0\.0\.1|OUTSIDE):\d{5}")
 REPEAT = re.compile(r"\$\{(\}|[^*}]+)\*(\d+)\}")
 DUMP = re.compile(r'Invalid value: "\{\\".*\}": ', re.S)
 LONG = 1000  # characters of a text that is written down whatever is kept
@@ -195,9 +195,22 @@ class Topic:
         found = [one for one in answer[among] if what in [inner for inner in deep(one, where.split("."))]]
         self.steps.append({"picked": path, "among": among, "where": where, "what": what, **({"accept": accept} if accept else {}), "answer": self.normal(found)})
 
-    def serve(self, **table):
+    def serve_backends(self, backends):
+        """From here on the names of backend.SERVERS stand for ports and `${outside}` for the address that they are at."""
+        self.hooks = backends
+        outside = backends.names["outside"]
+        for name, place in backends.names.items():
+            self.saved[name] = str(place)
+            if name != "outside":
+                self.places[f"{outside}:{place}"] = f"OUTSIDE:{name}"
+                self.places[f"127.0.0.1:{place}"] = f"NEAR:{name}"
+                self.places[f":{place}"] = f":{name}"
+        self.places[f"127.0.0.1:{self.server.port}"] = "SERVER"
+        self.places[outside] = "OUTSIDE"
+
+    def serve(self, paths=None, **table):
         """Says what the webhooks answer at these paths (without the first `/`), beside what was said before."""
-        table = {f"/{path}": answer for path, answer in table.items()}
+        table = {f"/{path}": answer for path, answer in [*(paths or {}).items(), *table.items()]}
         with self.hooks.lock:
             self.hooks.table.update(table)
         self.steps.append({"serve": table})
@@ -227,6 +240,50 @@ class Topic:
         # those of one request may come at once
         self.steps.append({"asked": sorted((self.normal(a) for a in asked), key=lambda a: a["do"]), **({"kind": kind} if kind else {})})
 
+    def talk(self, method, path, headers, say=b"", user=None, groups=()):
+        """Leaves HTTP: sends a request that asks for an upgrade, and then some bytes. The head of the answer is written down, and what
+        came after it until what was sent has come back, or the end."""
+        import socket
+        import ssl
+        step = {"do": f"{method} {path}", "headers": headers, "talk": say.decode("latin-1")}
+        if user:
+            headers = {**headers, "Impersonate-User": user}
+            step["headers"] = headers
+        context = ssl._create_unverified_context()
+        with socket.create_connection(("127.0.0.1", self.server.port)) as raw, context.wrap_socket(raw) as connection:
+            connection.settimeout(10)
+            lines = [f"{method} {self.fill(path)} HTTP/1.1", f"Host: 127.0.0.1:{self.server.port}", "Authorization: Bearer recorder", *(f"{k}: {v}" for k, v in headers.items())]
+            connection.sendall("\r\n".join([*lines, "", ""]).encode())
+            came = b""
+            try:
+                while b"\r\n\r\n" not in came and (part := connection.recv(4096)):
+                    came += part
+            except (TimeoutError, ConnectionError):
+                pass
+            if not came:  # what a panic of a handler comes to
+                self.steps.append({**step, "code": 0})
+                return
+            head, _, rest = came.partition(b"\r\n\r\n")
+            status, *lines = head.decode("latin-1").split("\r\n")
+            code = int(status.split(" ")[1])
+            heads = {}
+            for line in sorted(lines):
+                name, _, value = line.partition(": ")
+                name = name.lower()
+                if name == "date":
+                    continue
+                value = "ID" if name == "audit-id" or name.startswith("x-kubernetes-pf-") else self.text(value)
+                heads[name] = f"{heads[name]}, {value}" if name in heads else value
+            try:
+                if code == 101:
+                    connection.sendall(say)
+                wanted = int(heads.get("content-length", 1 << 20))
+                while (len(rest) < wanted if code != 101 else not rest.endswith(say)) and (part := connection.recv(4096)):
+                    rest += part
+            except (TimeoutError, ConnectionError):
+                pass
+        self.steps.append({**step, "code": code, "heads": heads, "answer": self.text(rest.decode("latin-1"))})
+
     def unaltered(self, method, path, data, wire):
         import http.client
         import ssl
@@ -234,15 +291,19 @@ class Topic:
         import requests
         connection = http.client.HTTPSConnection("127.0.0.1", self.server.port, context=ssl._create_unverified_context(), timeout=60)
         connection._validate_path = lambda path: None
-        connection.putrequest(method, path, skip_accept_encoding=True)
+        connection.putrequest(method, path, skip_host="Host" in wire, skip_accept_encoding=True)
         for name, value in {"Authorization": "Bearer recorder", **wire}.items():
             connection.putheader(name, value)
         if data is not None or method in ("POST", "PUT", "PATCH"):
             connection.putheader("Content-Length", str(len(data or b"")))
         connection.endheaders(data)
-        answer = connection.getresponse()
         response = requests.Response()
-        response.status_code, response._content = answer.status, answer.read()
+        try:
+            answer = connection.getresponse()
+            response.status_code, response._content = answer.status, answer.read()
+        except (http.client.RemoteDisconnected, http.client.IncompleteRead):  # what a panic of a handler comes to
+            response.status_code, response._content = 0, b""
+            return response
         joined = {}
         for name, value in answer.getheaders():
             value = value.encode("latin-1").decode(errors="replace")
@@ -263,6 +324,8 @@ class Topic:
                 value = "ID"
             if name in ("etag", "last-modified"):
                 value = name.upper()
+            for place, symbol in self.places.items():
+                value = value.replace(place, symbol)
             made[name] = value
         return made
 
@@ -379,7 +442,7 @@ class Topic:
     def text(self, text):
         for place, name in self.places.items():
             text = text.replace(place, name)
-        text = PORT.sub("127.0.0.1:PORT", text)
+        text = PORT.sub(r"\1:PORT", text)
         text = RUN.sub(lambda m: "${%s*%d}" % (m.group(1), len(m.group(0))), text)
         text = UUID.sub(lambda m: self.symbol("uid", m.group(0)), text)
         text = TIME.sub(lambda m: "TIME" if near_now(m.group(0)) else m.group(0), text)

@@ -144,6 +144,13 @@ pub enum KubeletError {
 ///
 /// Returned futures, streams and sessions own what they need, so the caller can hand them to other tasks.
 pub trait Kubelet: Send + Sync + 'static {
+    /// Whether the pods of this node are its. Those of other nodes are asked for where their `Node` says that their kubelet is.
+    /// Default: yes, of every node.
+    fn runs(&self, node: &str) -> bool {
+        let _every = node;
+        true
+    }
+
     /// The log of a container, in chunks of at most some tens of kilobytes. With `follow` the stream ends with the
     /// container; without, with the file.
     fn logs(

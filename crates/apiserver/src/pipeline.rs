@@ -108,6 +108,9 @@ where
             render::failure(&status, Format::Json)
         }
     };
+    if response.extensions().get::<body::Untouched>().is_some() {
+        return response;
+    }
     if head {
         *response.body_mut() = Body::full(Bytes::new());
     }
@@ -237,6 +240,7 @@ where
     }
     let mut context = Context::new(state.clone(), other.unwrap_or(user), user_agent);
     context.notes = notes;
+    context.peer = peer;
     let connects = info.verb == "proxy" || info.resource.as_ref().is_some_and(connect::is_connect_path);
     let lasts = info.verb == "watch" || connects;
     let flow = state.fairness.flow(&state, &attributes(&context.user, info, name, query));
@@ -318,8 +322,10 @@ where
         context.warn(deprecation);
     }
     if connect::is_connect(&target) {
-        let answer = connect::serve(&context, &target, (path, query), request).await;
-        let mut response = answer.unwrap_or_else(|status| render::failure(&status, Format::Json));
+        let pretty = negotiate::wants_pretty(query.get("pretty"), context.user_agent.as_deref());
+        let format = negotiate::of_failure(text(request.headers(), header::ACCEPT), pretty);
+        let answer = connect::serve(&context, &target, (path, &info.path, query), request).await;
+        let mut response = answer.unwrap_or_else(|status| render::failure(&status, format));
         warning::write(response.headers_mut(), &context.take_warnings());
         return Ok(response);
     }

@@ -35,6 +35,7 @@ use crate::kubelet::Kubelet;
 use crate::objects::allocate::Allocations;
 use crate::objects::elsewhere::ObjectsElsewhere;
 use crate::objects::expiry::{self, Expiry};
+use crate::outward::{KubeletClient, Kubelets};
 use crate::pages::process::{Process, SetVerbosity};
 use crate::pipeline::Origin;
 use crate::registry::{LeftOut, Registry};
@@ -93,6 +94,7 @@ pub struct Builder {
     admission: Option<String>,
     webhook_kubeconfig: Option<Value>,
     process: Process,
+    kubelet_client: KubeletClient,
 }
 
 impl std::fmt::Debug for Builder {
@@ -349,6 +351,13 @@ impl Builder {
         self
     }
 
+    /// How kubelets are reached whose nodes are not in this process. Default: without a certificate, whoever they are.
+    #[must_use]
+    pub fn kubelet_client(mut self, client: KubeletClient) -> Builder {
+        self.kubelet_client = client;
+        self
+    }
+
     /// Starts the server. It must be called inside a tokio runtime, in which the server's tasks then run.
     ///
     /// # Errors
@@ -395,6 +404,7 @@ impl Builder {
             has_roles,
             service_accounts: AtomicBool::new(self.service_accounts),
             kubelet: RwLock::new(None),
+            outward: Kubelets::new(self.kubelet_client),
             elsewhere: RwLock::new(None),
             hooks: Hooks::new(credentials),
             webhooks: Configurations::new(),
@@ -458,6 +468,7 @@ impl Server {
             admission: None,
             webhook_kubeconfig: None,
             process: Process::default(),
+            kubelet_client: KubeletClient::default(),
         }
     }
 
@@ -488,7 +499,7 @@ impl Server {
         &self.state.store
     }
 
-    /// Registers who runs pods: logs, exec, attach and port-forward are asked of it.
+    /// Registers who runs pods: logs, exec, attach and port-forward of the pods of its nodes are asked of it.
     pub fn set_kubelet(&self, kubelet: Arc<dyn Kubelet>) {
         *self.state.kubelet.write() = Some(kubelet);
     }

@@ -1,6 +1,6 @@
 //! What all requests of one server share, and what one request carries along.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -28,6 +28,7 @@ use crate::kubelet::Kubelet;
 use crate::objects::allocate::Allocations;
 use crate::objects::elsewhere::ObjectsElsewhere;
 use crate::objects::expiry::Expiry;
+use crate::outward::Kubelets;
 use crate::pages::process::Process;
 use crate::registry::Registry;
 use crate::registry::resource::Resource;
@@ -84,6 +85,8 @@ pub(crate) struct State {
     /// Where the server listens first; none while it does not.
     pub(crate) address: OnceLock<SocketAddr>,
     pub(crate) kubelet: RwLock<Option<Arc<dyn Kubelet>>>,
+    /// How kubelets, pods and Services are reached through the network.
+    pub(crate) outward: Kubelets,
     /// Where objects are looked for that a read does not find.
     pub(crate) elsewhere: RwLock<Option<Arc<dyn ObjectsElsewhere>>>,
     /// The places that webhooks are served at, with their open connections.
@@ -125,6 +128,8 @@ pub(crate) struct Context {
     pub(crate) user_agent: Option<String>,
     /// When the request must have been answered.
     pub(crate) deadline: Instant,
+    /// Who opened the connection; none without one.
+    pub(crate) peer: Option<IpAddr>,
     /// What the audit log is to say of the request; none if it says nothing.
     pub(crate) notes: Option<Arc<Notes>>,
     warnings: Mutex<Vec<String>>,
@@ -140,6 +145,7 @@ impl Context {
             user,
             user_agent,
             deadline,
+            peer: None,
             notes: None,
             warnings: Mutex::new(Vec::new()),
             given: Mutex::new(None),

@@ -1,5 +1,6 @@
 //! Numbers and switches of a server that kube-apiserver has flags for, and that nearly everybody leaves as they are.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use pilothouse_schema::builtin::Policy;
@@ -30,6 +31,9 @@ pub struct Tuning {
     pub any_kubelet_certificate: bool,
     /// Whether a node asks only for tokens with audiences of its pods (`ServiceAccountNodeAudienceRestriction`). Default: yes.
     pub node_audiences: bool,
+    /// Where connections to pods, Services and nodes are really made to, if not to where they lead: for tests, which have
+    /// nobody at such addresses. Who may be asked is decided before. Default: where they lead.
+    pub routes: Option<fn(SocketAddr) -> SocketAddr>,
 }
 
 impl Default for Tuning {
@@ -46,6 +50,7 @@ impl Default for Tuning {
             constrained_impersonation: true,
             any_kubelet_certificate: false,
             node_audiences: true,
+            routes: None,
         }
     }
 }

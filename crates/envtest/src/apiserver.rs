@@ -7,8 +7,8 @@ use pilothouse_apiserver::{Builder, Server, SetVerbosity};
 
 use crate::flags::{self, Parsed};
 use crate::{
-    Error, access, admission, auditing, contradictions, doors, keeping, presence, serving, signals, switches,
-    tell,
+    Error, access, admission, auditing, contradictions, doors, keeping, kubelets, presence, serving, signals,
+    switches, tell,
 };
 
 /// Runs until SIGTERM or SIGINT, and then lets requests that are under way end.
@@ -53,5 +53,6 @@ fn configure(builder: Builder, flags: &Parsed, bind: IpAddr) -> Result<Builder, 
     let builder = presence::configure(builder, flags)?;
     let builder = access::configure(builder, flags)?;
     let builder = auditing::configure(builder, flags)?;
+    let builder = kubelets::configure(builder, flags)?;
     admission::configure(builder.require_service_accounts(true), flags)
 }

@@ -15,6 +15,7 @@ mod etcd_client;
 mod etcd_rpc;
 mod flags;
 mod keeping;
+mod kubelets;
 mod presence;
 mod serving;
 mod signals;

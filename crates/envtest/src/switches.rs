@@ -42,6 +42,7 @@ pub(crate) fn configure(builder: Builder, flags: &Parsed) -> Result<Builder, Err
         constrained_impersonation: on("ConstrainedImpersonation"),
         any_kubelet_certificate: on("AllowInsecureKubeletCertificateSigningRequests"),
         node_audiences: on("ServiceAccountNodeAudienceRestriction"),
+        ..defaults
     };
     let mut builder = builder.tuning(tuning).leave_out(left_out(flags)?);
     if let Some(ports) = node_ports(flags)? {

@@ -256,8 +256,11 @@ impl Status {
     pub fn to_value(&self) -> Value {
         let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-            "message": self.message, "code": self.code,
+            "code": self.code,
         });
+        if !self.message.is_empty() {
+            status.set(&["message"], self.message.as_str());
+        }
         if !self.reason.is_empty() {
             status.set(&["reason"], self.reason.as_str());
         }

@@ -257,6 +257,21 @@ pub(crate) fn accept(header: Option<&str>, endpoint: Endpoint) -> Result<Accepte
     choose(header, allows, Some("v1")).ok_or_else(not_acceptable)
 }
 
+/// Looks whether the caller takes a log, which is text, or would be told in a known form why there is none.
+///
+/// # Errors
+/// 406 if not. Text alone is not enough: there may be no log.
+pub(crate) fn accept_log(header: Option<&str>) -> Result<(), Status> {
+    let header = header.unwrap_or_default();
+    let [json, yaml, protobuf] = MEDIA_TYPES;
+    route(header, &["text/plain", json, yaml, protobuf], &[])?;
+    let allows = |_: Format, target: Target<'_>| target.is_none().then_some(Transform::None);
+    match header.is_empty() || choose(header, allows, Some("v1")).is_some() {
+        true => Ok(()),
+        false => Err(not_acceptable()),
+    }
+}
+
 /// Chooses the format of an answer that is never shown as anything else: of discovery, and of failures.
 pub(crate) fn plain(header: &str) -> Option<Format> {
     let allows = |_: Format, target: Target<'_>| target.is_none().then_some(Transform::None);

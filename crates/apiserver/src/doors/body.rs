@@ -1,6 +1,6 @@
 //! Bodies: what is read from a request, within a limit, and what is sent back, at once or as a stream.
 
-use std::convert::Infallible;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -8,6 +8,7 @@ use bytes::{Bytes, BytesMut};
 use futures::Stream;
 use http_body::Frame;
 use http_body_util::BodyExt;
+use http_body_util::combinators::UnsyncBoxBody;
 use pilothouse_value::Status;
 
 /// The largest request body, in bytes: what the real server allows.
@@ -20,13 +21,19 @@ pub struct Body(Kind);
 enum Kind {
     Full(Bytes),
     Stream(Pin<Box<dyn Stream<Item = Bytes> + Send>>),
+    Relayed(UnsyncBoxBody<Bytes, io::Error>),
 }
+
+/// Marks a response that somebody else has made, which nothing is added to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Untouched;
 
 impl std::fmt::Debug for Kind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Kind::Full(bytes) => write!(f, "Full({} bytes)", bytes.len()),
             Kind::Stream(_) => f.write_str("Stream"),
+            Kind::Relayed(_) => f.write_str("Relayed"),
         }
     }
 }
@@ -41,7 +48,7 @@ impl Body {
     pub(crate) fn whole(&self) -> Option<&Bytes> {
         match &self.0 {
             Kind::Full(bytes) => Some(bytes),
-            Kind::Stream(_) => None,
+            Kind::Stream(_) | Kind::Relayed(_) => None,
         }
     }
 
@@ -56,7 +63,19 @@ impl Body {
                 });
                 Body(Kind::Stream(Box::pin(parts)))
             }
+            Kind::Relayed(body) => Body(Kind::Relayed(
+                body.map_frame(move |frame| {
+                    let _kept = &along;
+                    frame
+                })
+                .boxed_unsync(),
+            )),
         }
+    }
+
+    /// A body that somebody else sends, with the headers behind it. If it breaks off, so does the answer.
+    pub(crate) fn relayed(body: UnsyncBoxBody<Bytes, io::Error>) -> Body {
+        Body(Kind::Relayed(body))
     }
 
     /// A body whose parts come over time; each part is sent as soon as it is there.
@@ -67,29 +86,35 @@ impl Body {
 
 impl http_body::Body for Body {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         match &mut self.0 {
             Kind::Full(bytes) if bytes.is_empty() => Poll::Ready(None),
             Kind::Full(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             Kind::Stream(stream) => {
                 stream.as_mut().poll_next(context).map(|part| part.map(|bytes| Ok(Frame::data(bytes))))
             }
+            Kind::Relayed(body) => Pin::new(body).poll_frame(context),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.0, Kind::Full(bytes) if bytes.is_empty())
+        match &self.0 {
+            Kind::Full(bytes) => bytes.is_empty(),
+            Kind::Stream(_) => false,
+            Kind::Relayed(body) => body.is_end_stream(),
+        }
     }
 
     fn size_hint(&self) -> http_body::SizeHint {
         match &self.0 {
             Kind::Full(bytes) => http_body::SizeHint::with_exact(bytes.len() as u64),
             Kind::Stream(_) => http_body::SizeHint::default(),
+            Kind::Relayed(body) => body.size_hint(),
         }
     }
 }

@@ -26,9 +26,10 @@ use pilothouse_value::{Status, Value};
 use crate::kubelet::{Kubelet, KubeletError};
 pub use bridge::in_process;
 use options::Query;
+pub(crate) use options::{chosen_container, log_parameters};
 use upgrade::Upgrade;
-pub(crate) use upgrade::WatchSocket;
 pub use upgrade::wants_upgrade;
+pub(crate) use upgrade::{Tunnel, WatchSocket};
 
 /// Answers `GET …/pods/NAME/log`: the log as a stream of plain text (`text/plain`).
 ///

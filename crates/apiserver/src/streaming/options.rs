@@ -3,9 +3,11 @@
 //! Texts are those of `pkg/registry/core/pod/strategy.go` and `ValidatePodLogOptions`.
 
 use pilothouse_value::field::{self, Path};
-use pilothouse_value::{Status, Value};
+use pilothouse_value::{Status, Timestamp, Value};
 
-use crate::kubelet::{ExecOptions, LogOptions, LogSource, Streams, Target};
+use crate::kubelet::{ExecOptions, LogOptions, Streams, Target};
+use crate::outward::LogQuery;
+use crate::request::options::no_number;
 
 /// A query string, decoded. Keys may repeat; order is kept.
 pub(super) struct Query(Vec<(String, String)>);
@@ -35,13 +37,18 @@ impl Query {
             .is_some_and(|value| !matches!(value.to_ascii_lowercase().as_str(), "0" | "false"))
     }
 
+    /// A time as it was written; `None` if there is none.
+    fn time(&self, key: &str) -> Result<Option<String>, Status> {
+        let Some(text) = self.all(key).next() else { return Ok(None) };
+        if !text.is_empty() {
+            Timestamp::parse(text).map_err(|error| Status::bad_request(error.to_string()))?;
+        }
+        Ok(Some(text.to_owned()))
+    }
+
     fn number(&self, key: &str) -> Result<Option<i64>, Status> {
-        let Some(text) = self.first(key) else { return Ok(None) };
-        text.parse().map(Some).map_err(|_| {
-            Status::bad_request(format!(
-                "unable to decode query parameter {key}={text:?}: not a whole number"
-            ))
-        })
+        let Some(text) = self.all(key).next() else { return Ok(None) };
+        text.parse().map(Some).map_err(|_| Status::bad_request(no_number("ParseInt", text)))
     }
 }
 
@@ -80,8 +87,17 @@ pub(super) fn pod_target(pod: &Value) -> Result<Target, Status> {
     })
 }
 
-/// The container that is meant: the one named, or the only one.
+/// The container that is meant: the one named, or the only one; and that the pod is on a node.
 pub(super) fn container_target(pod: &Value, asked: Option<&str>) -> Result<Target, Status> {
+    let container = chosen_container(pod, asked)?;
+    Ok(Target { container, ..pod_target(pod)? })
+}
+
+/// The container that is meant: the one named, or the only one.
+///
+/// # Errors
+/// 400 if there is none, or several.
+pub(crate) fn chosen_container(pod: &Value, asked: Option<&str>) -> Result<String, Status> {
     let pod_name = pod.str_at(&["metadata", "name"]).unwrap_or_default();
     let main = names(pod, "containers");
     let container = match (asked, main.as_slice()) {
@@ -109,7 +125,7 @@ pub(super) fn container_target(pod: &Value, asked: Option<&str>) -> Result<Targe
             return Err(Status::bad_request(text));
         }
     };
-    Ok(Target { container: container.to_owned(), ..pod_target(pod)? })
+    Ok(container.to_owned())
 }
 
 fn names<'a>(pod: &'a Value, list: &str) -> Vec<&'a str> {
@@ -142,38 +158,32 @@ pub(super) fn exec_options(query: &Query) -> Result<ExecOptions, Status> {
     Ok(ExecOptions { command, streams: streams(query)? })
 }
 
+/// Reads what is asked of a log; `pod` is whose.
+///
+/// # Errors
+/// 400 for what is no number or no time, 422 for what makes no sense.
 pub(super) fn log_options(query: &Query, pod: &str) -> Result<LogOptions, Status> {
-    let mut errors = Vec::new();
     let tail = query.number("tailLines")?;
+    let limit = query.number("limitBytes")?;
+    let since = query.number("sinceSeconds")?;
+    let since_time = query.time("sinceTime")?;
+    let mut errors = Vec::new();
     if let Some(lines) = tail.filter(|lines| *lines < 0) {
         let text = "must be greater than or equal to 0";
         errors.push(field::Error::invalid(&Path::new("tailLines"), lines, text));
     }
-    let limit = query.number("limitBytes")?;
     if let Some(bytes) = limit.filter(|bytes| *bytes < 1) {
         errors.push(field::Error::invalid(&Path::new("limitBytes"), bytes, "must be greater than 0"));
     }
-    let since = query.number("sinceSeconds")?;
-    let since_time = query.first("sinceTime").map(str::to_owned);
     if since.is_some() && since_time.is_some() {
         let text = "at most one of `sinceTime` or `sinceSeconds` may be specified";
-        errors.push(field::Error::forbidden(&Path::new(""), text));
+        errors.push(field::Error::forbidden(&Path::new("[]"), text));
     } else if let Some(seconds) = since.filter(|seconds| *seconds < 1) {
         errors.push(field::Error::invalid(&Path::new("sinceSeconds"), seconds, "must be greater than 0"));
     }
-    let stream = match query.first("stream") {
-        None | Some("All") => None,
-        Some("Stdout") => Some(LogSource::Stdout),
-        Some("Stderr") => Some(LogSource::Stderr),
-        Some(other) => {
-            let known = ["All", "Stderr", "Stdout"];
-            errors.push(field::Error::unsupported(&Path::new("stream"), other, known));
-            None
-        }
-    };
-    if stream.is_some() && tail.is_some() {
-        let text = "`tailLines` and specific `stream` are mutually exclusive for now";
-        errors.push(field::Error::forbidden(&Path::new(""), text));
+    // The feature that splits the streams (`PodLogsQuerySplitStreams`) is off in 1.37.
+    if query.all("stream").next().is_some() {
+        errors.push(field::Error::forbidden(&Path::new("stream"), "may not be specified"));
     }
     if !errors.is_empty() {
         return Err(Status::invalid("", "PodLogOptions", pod, &errors));
@@ -186,7 +196,41 @@ pub(super) fn log_options(query: &Query, pod: &str) -> Result<LogOptions, Status
         since_time,
         tail_lines: tail.and_then(|lines| usize::try_from(lines).ok()),
         limit_bytes: limit.and_then(|bytes| u64::try_from(bytes).ok()),
-        stream,
+        stream: None,
+    })
+}
+
+/// What is asked of a log, read, and in the words that a kubelet is asked in.
+///
+/// # Errors
+/// 400 for what is no number or no time, 422 for what makes no sense.
+pub(crate) fn log_parameters(query: &str, pod: &str) -> Result<LogQuery, Status> {
+    let query = Query::parse(query);
+    let options = log_options(&query, pod)?;
+    let mut parameters = Vec::new();
+    for (name, flag) in
+        [("follow", options.follow), ("previous", options.previous), ("timestamps", options.timestamps)]
+    {
+        if flag {
+            parameters.push((name, "true".to_owned()));
+        }
+    }
+    let numbers = [
+        ("sinceSeconds", options.since_seconds),
+        ("tailLines", options.tail_lines.and_then(|lines| i64::try_from(lines).ok())),
+        ("limitBytes", options.limit_bytes.and_then(|bytes| i64::try_from(bytes).ok())),
+    ];
+    parameters.extend(numbers.into_iter().filter_map(|(name, number)| Some((name, number?.to_string()))));
+    if let Some(time) = options.since_time {
+        // In universal time, to the second; an empty one is Go's first moment.
+        let time =
+            Timestamp::parse(&time).map(|time| Timestamp::from_unix_seconds(time.unix_seconds()).to_string());
+        parameters.push(("sinceTime", time.unwrap_or_else(|_| "0001-01-01T00:00:00Z".to_owned())));
+    }
+    Ok(LogQuery {
+        container: query.first("container").map(str::to_owned),
+        parameters,
+        trusting: query.flag("insecureSkipTLSVerifyBackend"),
     })
 }
 

@@ -13,6 +13,7 @@ use http::{HeaderMap, Request, Response, StatusCode};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use pilothouse_value::Status;
+use tokio::io::DuplexStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -128,6 +129,46 @@ impl Upgrade {
             }
         });
         head
+    }
+}
+
+/// SPDY that a client tunnels through a WebSocket for a port-forward; it has not begun.
+pub(crate) struct Tunnel {
+    on_upgrade: OnUpgrade,
+    head: Response<()>,
+}
+
+impl Tunnel {
+    /// What is spoken inside.
+    pub(crate) const INSIDE: &str = PORT_FORWARD;
+
+    /// `None` for a request that does not ask for one.
+    ///
+    /// # Errors
+    /// 400 for a handshake without a key.
+    pub(crate) fn of<B>(request: &mut Request<B>) -> Result<Option<Self>, Status> {
+        let headers = request.headers();
+        let is_socket =
+            has_token(headers, &CONNECTION, "upgrade") && has_token(headers, &UPGRADE, "websocket");
+        if !is_socket || !has_token(headers, &SEC_WEBSOCKET_PROTOCOL, TUNNEL) {
+            return Ok(None);
+        }
+        let Framing::WebSocket { accept } = framing(headers)? else { return Ok(None) };
+        let head = websocket_head(&accept, Some(TUNNEL))?;
+        Ok(Some(Self { on_upgrade: hyper::upgrade::on(request), head }))
+    }
+
+    /// Answers with the switch of protocols, and hands what is inside to `carry`.
+    pub(crate) fn serve<F, Fut>(self, carry: F) -> Response<()>
+    where
+        F: FnOnce(DuplexStream) -> Fut + Send + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        upgraded(
+            self.on_upgrade,
+            move |io| async move { carry(websocket::tunnel(websocket(io).await)).await },
+        );
+        self.head
     }
 }
 

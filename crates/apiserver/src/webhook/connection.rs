@@ -59,7 +59,7 @@ impl Trouble {
     }
 
     /// The error of the whole call.
-    pub(super) fn told(self, url: &str) -> CallError {
+    pub(crate) fn told(self, url: &str) -> CallError {
         CallError(match self {
             Trouble::Closed => format!("Post \"{url}\": EOF"),
             Trouble::Deadline => format!("Post \"{url}\": context deadline exceeded"),
@@ -202,7 +202,10 @@ pub(crate) async fn secure(
 }
 
 /// Connects to the first of these sockets that takes it.
-async fn dial(sockets: &[SocketAddr]) -> Result<(TcpStream, SocketAddr), Trouble> {
+///
+/// # Errors
+/// What the first of them says if none does.
+pub(crate) async fn dial(sockets: &[SocketAddr]) -> Result<(TcpStream, SocketAddr), Trouble> {
     let mut first = None;
     for socket in sockets {
         match TcpStream::connect(socket).await {
@@ -309,7 +312,7 @@ fn with_authority(mut request: Request<Full<Bytes>>) -> Result<Request<Full<Byte
 }
 
 /// An error of the operating system in the words that Go has for it.
-fn go_text(error: &std::io::Error) -> String {
+pub(crate) fn go_text(error: &std::io::Error) -> String {
     use std::io::ErrorKind;
     match error.kind() {
         ErrorKind::ConnectionRefused => "connection refused".into(),

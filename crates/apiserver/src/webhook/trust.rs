@@ -235,7 +235,7 @@ fn dns_fits(own: &str, host: &str) -> bool {
 }
 
 /// What Go says of a TLS error; `None` if it is none. `beginning` is what the server said first.
-pub(super) fn go_text(error: &std::io::Error, server_name: &str, beginning: &[u8]) -> Option<String> {
+pub(crate) fn go_text(error: &std::io::Error, server_name: &str, beginning: &[u8]) -> Option<String> {
     let error = error.get_ref()?.downcast_ref::<TlsError>()?;
     let TlsError::InvalidCertificate(why) = error else {
         return Some(match error {

@@ -153,8 +153,8 @@ async fn the_two_faces_of_an_event() {
 }
 
 #[tokio::test]
-async fn logs_without_a_node_are_not_implemented() {
+async fn a_pod_on_no_node_has_no_log() {
     let api = Api::start();
     api.client.create(&pods(), Some("default"), pod("p")).await.unwrap();
-    assert_eq!(api.get("/api/v1/namespaces/default/pods/p/log").await.code, 501);
+    assert_eq!(api.get("/api/v1/namespaces/default/pods/p/log").await.code, 204);
 }

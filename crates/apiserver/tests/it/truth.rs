@@ -11,22 +11,26 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
-use pilothouse_apiserver::{LocalService, Server, User};
+use pilothouse_apiserver::{LocalService, Server, Tuning, User};
 use pilothouse_value::stack::deeper;
 use pilothouse_value::{Value, parse};
 use tower::ServiceExt as _;
 
+mod backends;
 mod hooks;
+mod network;
 mod normal;
 mod wire;
 
+use backends::Backends;
 use hooks::Hooks;
+use network::Network;
 use normal::{Names, Pairs};
 
 /// One test for each recorded topic: each has a server of its own, whose clock is held, unless webhooks of the topic are
 /// reached through a network.
 macro_rules! topics {
-    ($($name:ident),*; with webhooks: $($hooked:ident),*) => {
+    ($($name:ident),*; with webhooks: $($hooked:ident),*; with backends: $($backed:ident),*) => {
         $(
             #[tokio::test(start_paused = true)]
             async fn $name() {
@@ -40,7 +44,14 @@ macro_rules! topics {
             }
         )*
 
-        const TOPICS: &[&str] = &[$(stringify!($name)),*, $(stringify!($hooked)),*];
+        $(
+            #[tokio::test]
+            async fn $backed() {
+                replay_through_network(stringify!($backed)).await;
+            }
+        )*
+
+        const TOPICS: &[&str] = &[$(stringify!($name)),*, $(stringify!($hooked)),*, $(stringify!($backed)),*];
     };
 }
 
@@ -77,7 +88,8 @@ topics!(
     watch,
     watches,
     yaml;
-    with webhooks: aggregation, conversions, converting, deletions, webhooks
+    with webhooks: aggregation, conversions, converting, deletions, webhooks;
+    with backends: kubelets, proxies
 );
 
 /// Characters of a text that is compared whatever is kept of the answer.
@@ -136,8 +148,42 @@ async fn replay(topic: &str, hooks: Option<Hooks>) {
         pairs: Pairs::default(),
         hooks,
         server,
+        outside: None,
     };
     talk.name_hooks();
+    hold(topic, steps, talk).await;
+}
+
+/// As [`replay`], with somebody behind nodes, pods and Services, and over a socket: connections may leave HTTP.
+async fn replay_through_network(topic: &str) {
+    let bytes = std::fs::read(folder().join(format!("{topic}.json"))).unwrap();
+    let steps = parse::json(&bytes).unwrap().value;
+    let user = User { uid: "admin".into(), ..User::new("admin", ["system:masters"]) };
+    let tuning = Tuning { routes: Some(backends::route), ..Tuning::default() };
+    let server = Server::builder().tokens([("recorder".to_owned(), user.clone())].into()).tuning(tuning);
+    let server = server.start().unwrap();
+    let network = Network::listen(&server).await;
+    let backends = Backends::start().await;
+    let (saved, symbols) = backends.places();
+    let mut names = Names::default();
+    for (place, symbol) in symbols {
+        names.place(place, symbol);
+    }
+    names.place(network.host(), "SERVER".into());
+    names.place(backends::OUTSIDE.into(), "OUTSIDE".into());
+    let talk = Talk {
+        service: server.service(user),
+        saved: saved.into_iter().collect(),
+        names,
+        pairs: Pairs::default(),
+        hooks: None,
+        server,
+        outside: Some((network, backends)),
+    };
+    hold(topic, steps.as_array().unwrap(), talk).await;
+}
+
+async fn hold(topic: &str, steps: &[Value], mut talk: Talk) {
     let known = known_differences(topic);
     let (mut differences, mut cured) = (Vec::new(), Vec::new());
     for (number, step) in steps.iter().enumerate() {
@@ -204,6 +250,7 @@ struct Talk {
     pairs: Pairs,
     hooks: Option<Hooks>,
     server: Server,
+    outside: Option<(Network, Backends)>,
 }
 
 impl Talk {
@@ -218,20 +265,24 @@ impl Talk {
 
     /// What webhooks answer from here on, or what they were asked.
     fn hook_step(&mut self, step: &Value) -> Option<Result<(), String>> {
-        let hooks = self.hooks.as_ref()?;
+        let (serve, take): (&dyn Fn(&Value), &dyn Fn() -> Vec<Value>) = match (&self.hooks, &self.outside) {
+            (Some(hooks), _) => (&|table| hooks.table(table), &|| hooks.take()),
+            (None, Some((_, backends))) => (&|table| backends.table(table), &|| backends.take()),
+            (None, None) => return None,
+        };
         if let Some(table) = step.get("serve") {
-            hooks.table(table);
+            serve(table);
             return Some(Ok(()));
         }
         let is_lost = step.get("unstable").is_some() && step.get("do").is_none();
         if is_lost || step.get("forget").is_some() {
-            hooks.take();
+            take();
             return Some(Ok(()));
         }
         let (expected, asked) = match step.get("converted") {
             Some(expected) => {
                 // How often a webhook is asked, and whether, is a matter of caches; what it is asked is not.
-                let asked = hooks::conversions(&hooks.take());
+                let asked = hooks::conversions(&take());
                 let known = expected.as_array()?;
                 let other: Vec<Value> =
                     asked.iter().filter(|asked| !known.contains(asked)).cloned().collect();
@@ -241,7 +292,7 @@ impl Talk {
             None => {
                 let expected = step.get("asked")?;
                 let kind = step.str_at(&["kind"]);
-                let mut asked = hooks.take();
+                let mut asked = take();
                 asked.retain(|asked| kind.is_none() || asked.str_at(&["body", "kind"]) == kind);
                 let mut asked: Vec<Value> = asked.iter().map(|asked| self.names.normal(asked)).collect();
                 asked.sort_by_key(|asked| asked.str_at(&["do"]).map(str::to_owned));
@@ -340,8 +391,17 @@ impl Talk {
             request = request.header(name, &value[..]);
         }
         let request = request.body(Full::new(body.unwrap_or_default())).unwrap();
-        let (parts, body) = self.service.clone().oneshot(request).await.unwrap().into_parts();
-        let bytes = body.collect().await.unwrap().to_bytes();
+        if let (Some(said), Some((network, _))) = (step.str_at(&["talk"]), &self.outside) {
+            let said = network.talk(request.into_parts().0, said).await;
+            return self.compare_talk(step, said);
+        }
+        let (parts, bytes) = match &self.outside {
+            Some((network, _)) => network.send(request).await,
+            None => {
+                let (parts, body) = self.service.clone().oneshot(request).await.unwrap().into_parts();
+                (parts, body.collect().await.unwrap().to_bytes())
+            }
+        };
 
         let mut said = Value::object();
         said.set(&["code"], i64::from(parts.status.as_u16()));
@@ -354,7 +414,7 @@ impl Talk {
             said.set(&["warnings"], warnings);
         }
         if step.get("heads").is_some() {
-            let mut heads = told(&parts.headers, step);
+            let mut heads = told(&parts.headers, step, &self.names);
             for name in ["x-kubernetes-pf-flowschema-uid", "x-kubernetes-pf-prioritylevel-uid"] {
                 // Some topics tell which ones they are.
                 let known = step.str_at(&["heads", name]).is_some_and(|known| known != "ID");
@@ -411,6 +471,30 @@ impl Talk {
             }
             self.saved.insert(name.to_owned(), found.as_str().map_or_else(|| found.to_json(), str::to_owned));
         }
+        self.compare(step, &said)
+    }
+
+    /// What was said after HTTP was left, or instead.
+    fn compare_talk(
+        &mut self,
+        step: &Value,
+        (parts, rest): (http::response::Parts, String),
+    ) -> Result<(), String> {
+        let mut said = Value::object();
+        said.set(&["code"], i64::from(parts.status.as_u16()));
+        let mut heads = Value::object();
+        for (name, value) in &parts.headers {
+            let name = name.as_str();
+            let value = match name {
+                "date" => continue,
+                "audit-id" => "ID".to_owned(),
+                _ => self.names.text(value.to_str().unwrap()),
+            };
+            let known = heads.str_at(&[name]).map(|known| format!("{known}, {value}"));
+            heads.set(&[name], known.unwrap_or(value));
+        }
+        said.set(&["heads"], heads);
+        said.set(&["answer"], self.names.text(&rest));
         self.compare(step, &said)
     }
 
@@ -506,7 +590,7 @@ impl Talk {
 }
 
 /// The headers of an answer beside those that are compared anyway, or are of the connection alone.
-fn told(headers: &http::HeaderMap, step: &Value) -> Value {
+fn told(headers: &http::HeaderMap, step: &Value, names: &Names) -> Value {
     let sent = step.get("headers");
     let mut made = Value::object();
     for (name, value) in headers {
@@ -522,8 +606,9 @@ fn told(headers: &http::HeaderMap, step: &Value) -> Value {
             _ if name.starts_with("x-kubernetes-pf-") => "ID",
             _ => value,
         };
+        let value = names.placed(value);
         let before = made.str_at(&[name]).map(|before| format!("{before}, {value}"));
-        made.set(&[name], before.unwrap_or_else(|| value.to_owned()));
+        made.set(&[name], before.unwrap_or(value));
     }
     made
 }

@@ -142,7 +142,7 @@ async fn subresources_are_asked_about_with_their_own_kinds() {
     hook.take();
     let answer =
         api.post("/api/v1/namespaces/default/pods/p/exec?command=a&command=b&stdin=true", &json!({})).await;
-    assert_eq!(answer.code, 501, "there is no node");
+    assert_eq!(answer.code, 404, "there is no node");
     let asked = hook.take();
     assert_eq!(asked[0].text(&["operation"]), "CONNECT");
     assert_eq!(

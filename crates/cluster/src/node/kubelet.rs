@@ -40,6 +40,10 @@ fn not_running(target: &Target) -> KubeletError {
 }
 
 impl Kubelet for ProcessKubelet {
+    fn runs(&self, node: &str) -> bool {
+        self.0.api.node() == node
+    }
+
     fn logs(
         &self,
         target: Target,

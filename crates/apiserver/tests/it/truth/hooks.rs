@@ -115,6 +115,11 @@ fn params(name: &str, alternatives: &[&str], year: i32) -> CertificateParams {
     params
 }
 
+/// TLS with a certificate that nobody has signed.
+pub(super) fn self_signed(name: &str) -> TlsAcceptor {
+    acceptor(&authority(name).0, &["127.0.0.1"], 2100)
+}
+
 fn acceptor(issuer: &Issuer<'static, KeyPair>, alternatives: &[&str], year: i32) -> TlsAcceptor {
     let key = KeyPair::generate().unwrap();
     let certificate = params("hook", alternatives, year).signed_by(&key, issuer).unwrap();

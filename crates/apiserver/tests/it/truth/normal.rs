@@ -16,7 +16,7 @@ static VERSIONS: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 static DUMP: LazyLock<Regex> = LazyLock::new(|| regex(r#"(?s)Invalid value: "\{\\".*\}": "#));
-static PORT: LazyLock<Regex> = LazyLock::new(|| regex(r"127\.0\.0\.1:\d{5}"));
+static PORT: LazyLock<Regex> = LazyLock::new(|| regex(r"(127\.0\.0\.1|OUTSIDE):\d{5}"));
 static NAME: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(uid|rv)-\d+\b"));
 static WRITTEN: LazyLock<Regex> = LazyLock::new(|| regex(r#"(resourceVersion"?: ?")\d+"#));
 /// What a page says of its process. Upstream draws what stands between a name and its value by lot.
@@ -52,12 +52,14 @@ impl Names {
         self.places.push((text, symbol));
     }
 
+    /// The text with places by their names, and nothing else changed.
+    pub(super) fn placed(&self, text: &str) -> String {
+        self.places.iter().fold(text.to_owned(), |text, (place, symbol)| text.replace(place, symbol))
+    }
+
     pub(super) fn text(&mut self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for (place, symbol) in &self.places {
-            text = text.replace(place, symbol);
-        }
-        let text = PORT.replace_all(&text, "127.0.0.1:PORT");
+        let text = self.placed(text);
+        let text = PORT.replace_all(&text, "$1:PORT");
         let text = runs(&text);
         let text = UUID.replace_all(&text, |found: &Captures<'_>| symbol(&mut self.uids, "uid", &found[0]));
         let text = TIME.replace_all(&text, |found: &Captures<'_>| {
