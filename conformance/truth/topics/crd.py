@@ -147,3 +147,13 @@ def run(t):
     t.get("/apis/example.com/v1/namespaces/default/logs")
     t.get("/apis/example.com/v1/namespaces/default/logs/l")
     t.post("/apis/example.com/v1/namespaces/default/logs", boat("l", kind="Log"))
+
+    # How the bounds of numbers are printed.
+    bounds = {"max": {"maximum": 1000000}, "large": {"maximum": 123456789012}, "min": {"minimum": 0.00001}, "times": {"multipleOf": 1000000},
+              "parts": {"multipleOf": 0.00001}, "huge": {"maximum": 1e20}, "huger": {"maximum": 1e21}, "one": {"enum": [1000000, 1e7, 1e21, 0.00001]}}
+    spec = {"type": "object", "properties": {name: {"type": "number", **bound} for name, bound in bounds.items()}}
+    t.crd(crd("gauges", "Gauge", versions=[version("v1", schema={"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}})]))
+    for name, values in {"max": [1000000.5, 2000000], "large": [123456789012.5, 123456789013], "min": [0.000001, 0], "times": [1.5, 7],
+                         "parts": [0.000015, 0.00002], "huge": [1e22, 1e20], "huger": [1e22], "one": [5, 1e21]}.items():
+        for value in values:
+            t.post("/apis/example.com/v1/namespaces/default/gauges?dryRun=All", {"apiVersion": "example.com/v1", "kind": "Gauge", "metadata": {"name": "g"}, "spec": {name: value}}, keep=["code", "message", "details", "spec"])

@@ -19,8 +19,6 @@ mod strings;
 mod times;
 mod url;
 
-pub(crate) use convert::go_double;
-
 use crate::error::EvalError;
 use crate::val::Val;
 

@@ -211,7 +211,7 @@ impl fmt::Display for Val<'_> {
             Self::Bool(value) => write!(f, "{value}"),
             Self::Int(value) => write!(f, "{value}"),
             Self::Uint(value) => write!(f, "{value}"),
-            Self::Double(value) => f.write_str(&crate::library::go_double(*value)),
+            Self::Double(value) => f.write_str(&pilothouse_value::go_print::float(*value)),
             Self::String(text) => f.write_str(text),
             Self::Bytes(bytes) => write!(f, "{bytes:?}"),
             Self::Timestamp(at) => write!(f, "{at}"),

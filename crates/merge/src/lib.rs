@@ -8,8 +8,6 @@ pub mod fieldset;
 pub mod json_patch;
 pub mod managed;
 pub mod merge_patch;
-mod number;
-mod print;
 pub mod strategic;
 pub mod typed;
 pub mod updater;

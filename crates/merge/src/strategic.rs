@@ -9,12 +9,10 @@ mod go;
 mod list;
 mod types;
 
-pub use go::go;
-
 use crate::PatchError;
 use pilothouse_schema::Schema;
 use pilothouse_value::stack::deeper;
-use pilothouse_value::{Map, Value, object};
+use pilothouse_value::{Map, Value, go_print, object};
 use std::collections::HashSet;
 use types::Typed;
 
@@ -93,7 +91,7 @@ fn unknown_directive(directive: &Value, patch: &Map) -> PatchError {
     PatchError::Unsupported(format!(
         "unknown patch type: {} in map: {}",
         go::string(directive),
-        go(&Value::Object(patch.clone()))
+        go_print::plain(&Value::Object(patch.clone()))
     ))
 }
 

@@ -276,7 +276,7 @@ impl Validator<'_> {
                     let text = format!(
                         "factor MultipleOf declared for {} must be positive: {}",
                         self.name,
-                        number::go(factor)
+                        pilothouse_value::go_print::float(factor)
                     );
                     out.add(
                         text.clone(),

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::Value;
+use crate::{Value, go_print};
 
 /// Where in an object a field is, as errors print it: `spec.containers[0].env[KEY].name`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -239,7 +239,7 @@ impl Error {
                 (_, other @ (Value::Array(_) | Value::Object(_))) => {
                     text.push_str(&escape_html(other.to_json()));
                 }
-                (_, Value::Float(number)) => text.push_str(&go_number(*number)),
+                (_, Value::Float(number)) => text.push_str(&go_print::float(*number)),
                 (_, other) => text.push_str(&other.to_json()),
             }
         }
@@ -254,18 +254,6 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path, self.body())
-    }
-}
-
-/// A number as Go's `%v` prints it: with an exponent from a million on.
-fn go_number(number: f64) -> String {
-    let text = format!("{number:e}");
-    let Some((digits, exponent)) = text.split_once('e') else { return text };
-    match exponent.parse::<i32>() {
-        Ok(exponent) if !(-4..6).contains(&exponent) => {
-            format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
-        }
-        _ => number.to_string(),
     }
 }
 

@@ -6,6 +6,7 @@ pub mod base64;
 mod document;
 pub mod field;
 pub mod go_json;
+pub mod go_print;
 mod gvk;
 mod list;
 mod map;

@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use pilothouse_value::stack::deeper;
-use pilothouse_value::{Map, Value, go_json};
+use pilothouse_value::{Map, Value, go_json, go_print};
 use regex::Regex;
 
 /// Lines longer than this are folded at the next space.
@@ -126,7 +126,7 @@ impl Writer {
             Value::Null => self.put("null"),
             Value::Bool(flag) => self.put(if *flag { "true" } else { "false" }),
             Value::Int(number) => self.put(&number.to_string()),
-            Value::Float(number) => self.put(&float(*number)),
+            Value::Float(number) => self.put(&go_print::float(*number)),
             Value::Spelled(literal) => match Value::number(literal) {
                 Some(number) => self.short(&number, indent),
                 None => self.scalar(literal, indent, false),
@@ -420,17 +420,6 @@ fn is_time(text: &str) -> bool {
     };
     let below = |at: usize, bound: u32| part(at).or_else(|| part(at + 3)).is_none_or(|part| part < bound);
     part(2).is_some_and(|day| (1..=days).contains(&day)) && below(3, 24) && below(4, 60) && below(5, 60)
-}
-
-/// A float as Go's `%g` prints the fewest digits that tell it.
-fn float(number: f64) -> String {
-    let text = format!("{number:e}");
-    let Some((digits, exponent)) = text.split_once('e') else { return text };
-    let power: i32 = exponent.parse().unwrap_or_default();
-    if (-4..6).contains(&power) {
-        return number.to_string();
-    }
-    format!("{digits}e{}{:02}", if power < 0 { '-' } else { '+' }, power.abs())
 }
 
 /// The keys in upstream's order: letters after everything else, numbers by their value.

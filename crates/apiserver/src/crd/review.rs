@@ -2,7 +2,7 @@
 //! `pkg/apiserver/conversion/webhook_converter.go`.
 
 use pilothouse_value::field::{self, Path};
-use pilothouse_value::{Gvk, Map, Value, json, object};
+use pilothouse_value::{Gvk, Map, Value, go_print, json, object};
 
 use crate::crd::GROUP;
 use crate::objects::metadata;
@@ -201,7 +201,10 @@ fn restore_metadata(original: &Value, converted: &mut Value) -> Result<(), Strin
         None => return Err("missing metadata in converted object".to_owned()),
         Some(given) if given.as_object().is_some() => given,
         Some(given) => {
-            return Err(format!("invalid metadata of type {} in converted object", go_type(&given)));
+            return Err(format!(
+                "invalid metadata of type {} in converted object",
+                go_print::type_name(&given)
+            ));
         }
     };
     let mut metadata = original.get("metadata").cloned().unwrap_or_else(Value::object);
@@ -211,11 +214,14 @@ fn restore_metadata(original: &Value, converted: &mut Value) -> Result<(), Strin
             continue;
         };
         let Some(map) = texts.as_object() else {
-            return Err(format!("invalid metadata.{key} of type {} in converted object", go_type(&texts)));
+            return Err(format!(
+                "invalid metadata.{key} of type {} in converted object",
+                go_print::type_name(&texts)
+            ));
         };
         for (name, value) in map.iter() {
             if value.as_str().is_none() {
-                let found = go_type(value);
+                let found = go_print::type_name(value);
                 return Err(format!(
                     "metadata.{key}[{name}] must be a string, but is {found} in converted object"
                 ));
@@ -246,19 +252,6 @@ fn check(key: &str, map: &Map) -> Result<(), String> {
             let texts: Vec<String> = many.iter().map(ToString::to_string).collect();
             Err(format!("[{}]", texts.join(", ")))
         }
-    }
-}
-
-/// What Go calls the type of a decoded JSON value.
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-        Value::Int(_) => "int64",
-        _ => "float64",
     }
 }
 

@@ -4,7 +4,7 @@ use pilothouse_merge::{json_patch, merge_patch, strategic};
 use pilothouse_schema::builtin;
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::status::Details;
-use pilothouse_value::{GroupVersion, Gvk, Status, Value, object};
+use pilothouse_value::{GroupVersion, Gvk, Status, Value, go_print, object};
 
 use crate::objects::ownership::{self, Others};
 use crate::registry::resource::Resource;
@@ -122,7 +122,7 @@ fn read_patched(
     let warnings = if strict { FieldValidation::Strict } else { validation };
     // Upstream shows what the patch made of the object, except for a strategic merge patch: there the patch itself.
     let text = match kind {
-        PatchKind::Strategic => strategic::go(&incoming.value),
+        PatchKind::Strategic => go_print::plain(&incoming.value),
         _ => patched.to_json(),
     };
     let mut patched = patched;

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::{Outcome, net, no_such_overload};
+use pilothouse_value::go_print;
+
 use crate::error::EvalError;
 use crate::time::{self, Timestamp};
 use crate::val::{Text, TypeVal, Val};
@@ -234,7 +236,7 @@ pub(crate) fn text(value: &Val<'_>) -> Option<String> {
         Val::Bool(value) => value.to_string(),
         Val::Int(value) => value.to_string(),
         Val::Uint(value) => value.to_string(),
-        Val::Double(value) => go_double(*value),
+        Val::Double(value) => go_print::float(*value),
         Val::Timestamp(at) => at.to_string(),
         Val::Duration(span) => format!("{}s", seconds(*span)),
         _ => return None,
@@ -247,22 +249,4 @@ pub(super) fn seconds(nanos: i64) -> String {
     // Go adds the parts as floating point numbers.
     let seconds = (nanos / NANOS) as f64 + (nanos % NANOS) as f64 / 1e9;
     format!("{seconds}")
-}
-
-/// `%g` of Go: as few digits as needed, with an exponent if it is below -4 or above 5.
-pub(crate) fn go_double(value: f64) -> String {
-    if value.is_nan() {
-        return "NaN".to_owned();
-    }
-    if value.is_infinite() {
-        return if value > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
-    }
-    let scientific = format!("{value:e}");
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or_default();
-    if (-4..6).contains(&exponent) {
-        return format!("{value}");
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{mantissa}e{sign}{:02}", exponent.abs())
 }

@@ -281,7 +281,7 @@ fn nested(arg: &Val<'_>, depth: usize) -> Result<String, String> {
         Val::Timestamp(at) => format!("timestamp(\"{at}\")"),
         Val::Duration(span) => format!("duration(\"{}s\")", convert::seconds(*span)),
         Val::Double(value) if value.is_finite() => format!("{value:.PRECISION$}"),
-        Val::Double(value) => quote(&convert::go_double(*value)),
+        Val::Double(value) => quote(&pilothouse_value::go_print::float(*value)),
         Val::Int(_) | Val::Uint(_) | Val::Bool(_) | Val::Null | Val::Type(_) => string(arg, depth)?,
         other => return Err(format!("no formatting function for {}", other.type_name())),
     })

@@ -1,7 +1,7 @@
 //! Reading documents as values. Source: `k8s.io/apiserver/pkg/cel/common/valuesunstructured.go`.
 
-use pilothouse_value::Value;
 use pilothouse_value::base64::{self, Alphabet};
+use pilothouse_value::{Value, go_print};
 
 use super::{ListVal, MapVal, Text, Val};
 use crate::decl::{DeclType, Shape};
@@ -60,7 +60,7 @@ pub(super) fn view<'a>(document: &'a Value, decl: &'a DeclType) -> Result<Val<'a
 }
 
 fn mismatch(shape: &Shape, document: &Value) -> String {
-    let found = go_type(document);
+    let found = go_print::type_name(document);
     match shape {
         Shape::IntOrString => {
             "invalid data, expected XIntOrString value to be either a string or integer".to_owned()
@@ -75,18 +75,5 @@ fn mismatch(shape: &Shape, document: &Value) -> String {
         Shape::Double => format!("invalid data, expected float, got {found}"),
         Shape::Bool => format!("invalid data, expected bool, got {found}"),
         _ => format!("invalid data, expected string, got {found}"),
-    }
-}
-
-/// What Go calls the value when it is read from JSON.
-fn go_type(document: &Value) -> &'static str {
-    match document {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Int(_) => "int64",
-        Value::Float(_) | Value::Spelled(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
     }
 }

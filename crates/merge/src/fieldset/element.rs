@@ -1,7 +1,7 @@
 //! One step of a path through a document, in the order and the spellings of structured-merge-diff's `fieldpath`.
 
-use crate::number;
-use crate::print::{self, Style};
+use pilothouse_value::go_json;
+use pilothouse_value::go_print::{self, Style};
 use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Value, field, parse};
 use std::cmp::Ordering;
@@ -168,7 +168,7 @@ fn as_read(value: Value) -> Value {
 
 /// JSON as the elements' writer has it: characters that HTML gives a meaning are escaped in values.
 fn write_json(value: &Value, text: &mut String) {
-    text.push_str(&print::to_text(value, &Json));
+    text.push_str(&go_print::to_text(value, &Json));
 }
 
 struct Json;
@@ -179,7 +179,11 @@ impl Style for Json {
 
     fn scalar(&self, value: &Value, text: &mut String) {
         match value {
-            Value::Float(number) => text.push_str(&number::json(*number)),
+            Value::Float(number) => {
+                let mut bytes = Vec::new();
+                go_json::float(*number, &mut bytes);
+                text.push_str(&String::from_utf8_lossy(&bytes));
+            }
             Value::String(string) => self.name(string, text),
             other => text.push_str(&other.to_json()),
         }
@@ -206,11 +210,11 @@ impl fmt::Display for PathElement {
                 f.write_str("[")?;
                 for (place, (name, value)) in keys.iter().enumerate() {
                     let comma = if place > 0 { "," } else { "" };
-                    write!(f, "{comma}{name}={}", print::to_text(value, &Printed))?;
+                    write!(f, "{comma}{name}={}", go_print::to_text(value, &Printed))?;
                 }
                 f.write_str("]")
             }
-            Self::Value(value) => write!(f, "[={}]", print::to_text(value, &Printed)),
+            Self::Value(value) => write!(f, "[={}]", go_print::to_text(value, &Printed)),
             Self::Index(index) => write!(f, "[{index}]"),
         }
     }
@@ -224,7 +228,7 @@ impl Style for Printed {
 
     fn scalar(&self, value: &Value, out: &mut String) {
         match value {
-            Value::Float(number) => out.push_str(&number::general(*number)),
+            Value::Float(number) => out.push_str(&go_print::float(*number)),
             Value::String(text) => out.push_str(&field::quote(text)),
             other => out.push_str(&other.to_json()),
         }

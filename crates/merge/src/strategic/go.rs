@@ -1,30 +1,16 @@
-//! Values as Go prints them in the texts of strategic merge patches.
+//! Values as the texts of strategic merge patches show them where a text was expected.
 
-use crate::number;
-use crate::print::{self, Style};
 use pilothouse_value::Value;
+use pilothouse_value::go_print::{self, Style};
 
-/// A value as Go's `%v` prints it, which is what the error texts of strategic merge patches show.
-pub fn go(value: &Value) -> String {
-    print::to_text(value, &Plain)
-}
-
-/// A value as `%s` prints it, which complains of everything that is no text.
+/// `%s`, which complains of everything that is no text.
 pub(super) fn string(value: &Value) -> String {
-    print::to_text(value, &Text)
+    go_print::to_text(value, &Text)
 }
 
-struct Plain;
-
-impl Style for Plain {
-    fn scalar(&self, value: &Value, out: &mut String) {
-        match value {
-            Value::Null => out.push_str("<nil>"),
-            Value::String(text) => out.push_str(text),
-            Value::Float(number) => out.push_str(&number::general(*number)),
-            other => out.push_str(&other.to_json()),
-        }
-    }
+/// `%T`, by the verb `%s` of a name that is not there for null.
+pub(super) fn type_name(value: &Value) -> &'static str {
+    if value.is_null() { "%!s(<nil>)" } else { go_print::type_name(value) }
 }
 
 struct Text;
@@ -34,7 +20,7 @@ impl Style for Text {
         match value {
             Value::String(text) => out.push_str(text),
             Value::Null => out.push_str("%!s(<nil>)"),
-            other => out.push_str(&format!("%!s({}={})", super::list::type_name(other), go(other))),
+            other => out.push_str(&format!("%!s({}={})", type_name(other), go_print::plain(other))),
         }
     }
 }

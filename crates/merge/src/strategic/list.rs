@@ -1,9 +1,10 @@
 //! Lists in a strategic merge patch: merging by key, deleting, and the order of the result.
 
+use super::go::type_name;
 use super::types::Field;
-use super::{DIRECTIVE, go, merge_map, unknown_directive};
+use super::{DIRECTIVE, merge_map, unknown_directive};
 use crate::PatchError;
-use pilothouse_value::{Map, Value};
+use pilothouse_value::{Map, Value, go_print};
 use std::collections::{HashMap, HashSet};
 
 /// Merges `patch` into `original`, or takes it instead, as the field says. With `deletes`, `patch` names the scalars to
@@ -62,7 +63,7 @@ pub(super) fn of_maps(original: &[Value], patch: &[Value]) -> Result<Option<bool
         let lists = [original, patch].map(|list| Value::Array(list.to_vec().into()));
         return Err(PatchError::Unsupported(format!(
             "list element types are not identical: {}",
-            go(&Value::from(lists.to_vec()))
+            go_print::plain(&Value::from(lists.to_vec()))
         )));
     }
     Ok(Some(matches!(first, Value::Object(_))))
@@ -187,8 +188,8 @@ pub(super) fn check_order(patch: &[Value], order: &[Value], key: Option<&str>) -
     if items.peek().is_some() {
         return Err(PatchError::Unsupported(format!(
             "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
-            go(&Value::Array(patch.to_vec().into())),
-            go(&Value::Array(order.to_vec().into()))
+            go_print::plain(&Value::Array(patch.to_vec().into())),
+            go_print::plain(&Value::Array(order.to_vec().into()))
         )));
     }
     Ok(())
@@ -288,20 +289,10 @@ fn identity<'a>(item: &'a Value, key: Option<&str>) -> Result<&'a Value, PatchEr
 }
 
 fn no_merge_key(item: &Value, key: &str) -> PatchError {
-    PatchError::Unsupported(format!("map: {} does not contain declared merge key: {key}", go(item)))
-}
-
-/// The name of Go's type for a value of JSON.
-pub(super) fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "%!s(<nil>)",
-        Value::Bool(_) => "bool",
-        Value::Int(_) => "int64",
-        Value::Float(_) | Value::Spelled(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
+    PatchError::Unsupported(format!(
+        "map: {} does not contain declared merge key: {key}",
+        go_print::plain(item)
+    ))
 }
 
 pub(super) fn wrong_type(expected: &str, found: Option<&Value>) -> PatchError {

@@ -41,7 +41,9 @@ pub(super) fn scalar(wanted: Scalar, value: &Value, side: &str) -> Option<String
         | (Scalar::Untyped, Value::Int(_) | Value::Float(_) | Value::String(_) | Value::Bool(_)) => {
             return None;
         }
-        (Scalar::Numeric, _) => format!("expected numeric (int or float), got {}", go::type_name(value)),
+        (Scalar::Numeric, _) => {
+            format!("expected numeric (int or float), got {}", pilothouse_value::go_print::type_name(value))
+        }
         (Scalar::String, _) => format!("expected string, got {}", go::sharp(value)),
         (Scalar::Boolean, _) => format!("expected boolean, got {}", go::plain(value)),
         (Scalar::Untyped, _) => format!("expected any scalar, got {}", go::plain(value)),

@@ -1,9 +1,8 @@
 //! The rules of the scale subresource for objects of a custom resource.
 //! Source: apiextensions `pkg/registry/customresource/validator.go`.
 
-use pilothouse_value::Value;
 use pilothouse_value::field::{self, Path};
-use pilothouse_value::stack::deeper;
+use pilothouse_value::{Value, go_print};
 
 /// What is wrong with the replicas of an object; `scale` is `spec.versions[].subresources.scale`. On a write of the
 /// status only the status is looked at.
@@ -28,8 +27,8 @@ pub fn validate(scale: &Value, object: &Value, only_status: bool) -> Vec<field::
             Ok(Some(other)) => {
                 let detail = format!(
                     "{path} accessor error: {} is of the type {}, expected int64",
-                    go_value(other),
-                    go_type(other)
+                    go_print::plain(other),
+                    go_print::type_name(other)
                 );
                 errors.push(field::Error::invalid(&at, 0_i64, detail));
             }
@@ -42,8 +41,8 @@ pub fn validate(scale: &Value, object: &Value, only_status: bool) -> Vec<field::
             Ok(Some(other)) => {
                 let detail = format!(
                     "{path} accessor error: {} is of the type {}, expected string",
-                    go_value(other),
-                    go_type(other)
+                    go_print::plain(other),
+                    go_print::type_name(other)
                 );
                 errors.push(field::Error::invalid(&Path::new(path), "", detail));
             }
@@ -63,7 +62,7 @@ fn nested<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String
             return Ok(None);
         }
         let Some(fields) = value.as_object() else {
-            let (value, kind) = (go_value(value), go_type(value));
+            let (value, kind) = (go_print::plain(value), go_print::type_name(value));
             return Err(format!(
                 "{walked} accessor error: {value} is of the type {kind}, expected map[string]interface{{}}"
             ));
@@ -74,32 +73,4 @@ fn nested<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String
         }
     }
     Ok(Some(value))
-}
-
-fn go_value(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => {
-            deeper(|| format!("[{}]", items.iter().map(go_value).collect::<Vec<_>>().join(" ")))
-        }
-        Value::Object(fields) => deeper(|| {
-            let fields: Vec<_> =
-                fields.iter().map(|(key, value)| format!("{key}:{}", go_value(value))).collect();
-            format!("map[{}]", fields.join(" "))
-        }),
-        other => other.to_json(),
-    }
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Int(_) => "int64",
-        Value::Float(_) | Value::Spelled(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
 }

@@ -1,6 +1,6 @@
 //! Bounds, factors and ranges of numbers, with Go's conversions and Go's way to print them.
 
-use pilothouse_value::Value;
+use pilothouse_value::{Value, go_print};
 
 use crate::formats::Format;
 use crate::node::{Schema, Type};
@@ -39,7 +39,9 @@ pub(super) fn problems(schema: &Schema, format: Option<Format>, value: &Value, n
             // A fraction is cut to a whole number before, as above.
             None if matches!(value, Value::Int(_)) => found.push(Problem::Factor(factor.trunc())),
             None => found.push(Problem::Factor(factor)),
-            Some(false) => found.push(Problem::Limit(format!("should be a multiple of {}", go(factor)))),
+            Some(false) => {
+                found.push(Problem::Limit(format!("should be a multiple of {}", go_print::float(factor))))
+            }
             Some(true) => {}
         }
     }
@@ -104,7 +106,10 @@ impl Limits<'_> {
                 let bound = truncate(bound);
                 (number.cmp(&bound), bound.to_string())
             }
-            _ => (as_float(value).partial_cmp(&bound).unwrap_or(std::cmp::Ordering::Equal), go(bound)),
+            _ => (
+                as_float(value).partial_cmp(&bound).unwrap_or(std::cmp::Ordering::Equal),
+                go_print::float(bound),
+            ),
         };
         found.extend(range);
         if is_broken(ordering) {
@@ -161,24 +166,4 @@ pub(super) fn is_whole(number: f64) -> bool {
     }
     let difference = (number - nearest).abs();
     nearest != 0.0 && difference / (number.abs() + nearest.abs()) < EPSILON
-}
-
-/// A float as Go's `%v` prints it.
-pub(super) fn go(number: f64) -> String {
-    let magnitude = number.abs();
-    if number.fract() == 0.0 && magnitude < 1e21 {
-        return format!("{number:.0}");
-    }
-    if (1e-4..1e21).contains(&magnitude) {
-        return number.to_string();
-    }
-    let text = format!("{number:e}");
-    match text.split_once('e') {
-        Some((digits, exponent)) => {
-            let (sign, exponent) =
-                exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
-            format!("{digits}e{sign}{exponent:0>2}")
-        }
-        None => text,
-    }
 }

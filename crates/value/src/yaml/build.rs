@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::map::Builder;
 use crate::parse::DEEPEST;
 use crate::stack::deeper;
-use crate::{Map, Value};
+use crate::{Map, Value, go_print};
 
 use super::compose::{Document, Node, Shape};
 use super::resolve::{Resolved, resolve};
@@ -35,7 +35,7 @@ pub(super) fn build(document: &Document) -> Result<(Value, Vec<String>), Error> 
     if builder.infinite
         && let Some(number) = first_infinite(&value)
     {
-        return Err(Error::NotJson(format!("json: unsupported value: {}", go::float(number))));
+        return Err(Error::NotJson(format!("json: unsupported value: {}", go_print::float(number))));
     }
     Ok((value, builder.repeated))
 }
@@ -300,7 +300,7 @@ impl Key {
         match self {
             Self::Bool(value) => value.to_string(),
             Self::Int(number) => number.to_string(),
-            Self::Float(bits) => match go::short_float(f64::from_bits(*bits)).as_str() {
+            Self::Float(bits) => match go_print::short_float(f64::from_bits(*bits)).as_str() {
                 "+Inf" => ".inf".to_owned(),
                 "-Inf" => "-.inf".to_owned(),
                 "NaN" => ".nan".to_owned(),

@@ -2,45 +2,7 @@
 
 use super::compose::{Document, Shape};
 use super::resolve::{Resolved, resolve};
-
-/// A float as `strconv.FormatFloat(x, 'g', -1, 64)` has it.
-pub(super) fn float(number: f64) -> String {
-    format_float(number, &format!("{number:e}"))
-}
-
-/// A float as `strconv.FormatFloat(x, 'g', -1, 32)` has it: rounded to single precision first.
-pub(super) fn short_float(number: f64) -> String {
-    let number = number as f32;
-    format_float(number.into(), &format!("{number:e}"))
-}
-
-/// `scientific` has the fewest digits that say the number.
-fn format_float(number: f64, scientific: &str) -> String {
-    if number.is_nan() {
-        return "NaN".to_owned();
-    }
-    if number.is_infinite() {
-        return if number < 0.0 { "-Inf" } else { "+Inf" }.to_owned();
-    }
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or_default();
-    if !(-4..6).contains(&exponent) {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        return format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs());
-    }
-    // Shifting the point never changes the digits.
-    let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
-    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-    if exponent < 0 {
-        return format!("{sign}0.{}{digits}", "0".repeat((-exponent - 1) as usize));
-    }
-    let whole = exponent as usize + 1;
-    match digits.split_at_checked(whole) {
-        Some((whole, "")) => format!("{sign}{whole}"),
-        Some((whole, fraction)) => format!("{sign}{whole}.{fraction}"),
-        None => format!("{sign}{digits}{}", "0".repeat(whole - digits.len())),
-    }
-}
+use crate::go_print;
 
 /// A scalar as `%#v` prints it.
 pub(super) fn scalar(resolved: &Resolved) -> String {
@@ -49,7 +11,7 @@ pub(super) fn scalar(resolved: &Resolved) -> String {
         Resolved::Bool(value) => value.to_string(),
         Resolved::Int(number) => number.to_string(),
         Resolved::Uint(number) => format!("{number:#x}"),
-        Resolved::Float(number) => float(*number),
+        Resolved::Float(number) => go_print::float(*number),
         Resolved::Text(text) => crate::field::quote(text),
     }
 }

@@ -329,7 +329,7 @@ fn print_seq(out: &mut String, open: char, close: char, items: impl Iterator<Ite
     out.push(close);
 }
 
-/// `%v` of a float: the shortest digits, with an exponent below -4 and from 21 on.
+/// `%v` of a float: the shortest digits, with an exponent below -4 and above 5.
 pub(crate) fn go_float(n: f64) -> String {
     if n.is_nan() {
         return "NaN".to_owned();
@@ -343,7 +343,7 @@ pub(crate) fn go_float(n: f64) -> String {
     let scientific = format!("{n:e}");
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..21).contains(&exponent) {
+    if (-4..6).contains(&exponent) {
         format!("{n}")
     } else {
         format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
@@ -354,7 +354,11 @@ fn go_json_float(n: f64) -> String {
     if !n.is_finite() {
         return "null".to_owned();
     }
-    if n == 0.0 || (1e-6..1e21).contains(&n.abs()) { format!("{n}") } else { go_float(n) }
+    if n == 0.0 || (1e-6..1e21).contains(&n.abs()) {
+        format!("{n}")
+    } else {
+        go_float(n).replace("e-0", "e-")
+    }
 }
 
 impl From<&str> for Value {
