@@ -92,7 +92,11 @@ impl Parser<'_> {
         self.recovery_match();
         let open = self.expect(Kind::LBracket, Follow::must(INSIDE))?;
         let id = self.id(open.start);
-        self.sync(Follow::must(INSIDE))?;
+        if let Err(stop) = self.sync(Follow::must(INSIDE)) {
+            let list = List { elements: Vec::new(), optional: Vec::new() };
+            let expr = Expr { id, kind: Node::List(Box::new(list)) };
+            return self.keep(Err(stop), |_| Parsed { expr, depth: 0 });
+        }
         let (list, depth) = if EXPRS.and(QUESTION).has(self.kind()) {
             let instead = |_: &mut Self, _| (List { elements: Vec::new(), optional: Vec::new() }, 0);
             self.within(LIST_INIT, Follow::must(COMMA.and(CLOSE)), Self::list_init, instead)?
@@ -126,7 +130,10 @@ impl Parser<'_> {
         self.recovery_match();
         let open = self.expect(Kind::LBrace, Follow::must(INSIDE))?;
         let id = self.id(open.start);
-        self.sync(Follow::must(INSIDE))?;
+        if let Err(stop) = self.sync(Follow::must(INSIDE)) {
+            let expr = Expr { id, kind: Node::Map(Vec::new()) };
+            return self.keep(Err(stop), |_| Parsed { expr, depth: 0 });
+        }
         let (entries, depth) = if EXPRS.and(QUESTION).has(self.kind()) {
             self.within(MAP_INIT, Follow::must(COMMA.and(CLOSE)), Self::map_init, |_, _| (Vec::new(), 0))?
         } else {
