@@ -19,7 +19,7 @@ TYPES = {
 }
 PORTS = re.compile(r"\b3[0-2]\d{3}\b")
 ADDRESS = re.compile(r"\b10\.0\.0\.\d+\b")
-SUFFIX = re.compile(r"(x-)[bcdfghjklmnpqrstvwxz2456789]{5}\b")
+SUFFIX = re.compile(r"(x-|X-|a/b)[bcdfghjklmnpqrstvwxz2456789]{5}\b")
 LONG = re.compile(r"(a{58})[bcdfghjklmnpqrstvwxz2456789]{5}\b")  # a name made of one that is too long
 SHOWN = re.compile(r'Invalid value: (\{.*?\}|"\{.*?\}"|\[.*?\]): ', re.S)
 

@@ -87,7 +87,7 @@ def watches(pair, shapes, rng, kind, cases):
 
 def options(pair, shapes, rng, kind, cases):
     """Options of writes that are odd: managers, ways of validating, dry runs, grace periods, propagation."""
-    managers = ["", "x", "a b", "é", "x" * 128, "x" * 129, "%0A", "%00", "a%2Fb", "%7F"]
+    managers = ["", "x", "a%20b", "%C3%A9", "x" * 128, "x" * 129, "%0A", "%00", "a%2Fb", "%7F"]
     dry = ["All", "", "x", "All&dryRun=All", "None", "all"]
     modes = ["", "Strict", "Warn", "Ignore", "strict", "x"]
     for _ in range(cases // 3):

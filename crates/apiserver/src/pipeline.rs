@@ -403,7 +403,7 @@ fn lists_alone(resource: &Resource) -> bool {
 ///
 /// # Errors
 /// 406 if the caller accepts the wrong one.
-fn one_or_many(accepted: Accepted, verb: &str, resource: &Resource) -> Result<(), Status> {
+pub(super) fn one_or_many(accepted: Accepted, verb: &str, resource: &Resource) -> Result<(), Status> {
     let many = matches!(verb, "list" | "deletecollection");
     if verb == "delete" {
         // Mostly answered by a Status, which is shown as it is.

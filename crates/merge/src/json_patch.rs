@@ -14,11 +14,26 @@ pub const MAX_OPERATIONS: usize = 10_000;
 pub const MAX_COPIED_BYTES: usize = 3 * 1024 * 1024;
 
 /// Applies the operations of `patch` in order to a copy of `doc`: all of them or none.
+///
+/// # Errors
+/// What the patch is not, or does not find.
 pub fn apply(doc: &Value, patch: &Value) -> Result<Value, PatchError> {
-    let operations = decode(patch)?;
+    run(doc, &decode(patch, true)?)
+}
+
+/// As [`apply`], without a look at the patch before it is applied, as for those who want nothing validated: members of a wrong
+/// type are found by the operation that needs them.
+///
+/// # Errors
+/// As [`apply`].
+pub fn apply_unchecked(doc: &Value, patch: &Value) -> Result<Value, PatchError> {
+    run(doc, &decode(patch, false)?)
+}
+
+fn run(doc: &Value, operations: &[Operation<'_>]) -> Result<Value, PatchError> {
     let mut doc = doc.clone();
     let (mut copied, mut deepest) = (0, MAX_DEPTH);
-    for operation in &operations {
+    for operation in operations {
         operation.apply(&mut doc, &mut copied)?;
         // Nothing is put deeper than its path leads. The document is looked at only when that may have become much.
         deepest += operation.path.map_or(0, |path| path.split('/').count());
@@ -85,13 +100,22 @@ struct Operation<'a> {
     value: Option<&'a Value>,
 }
 
-fn decode(patch: &Value) -> Result<Vec<Operation<'_>>, PatchError> {
+fn decode(patch: &Value, checked: bool) -> Result<Vec<Operation<'_>>, PatchError> {
+    // Upstream reads it twice, into types of its own and into those of the library.
+    let (prefix, list, one) = match checked {
+        true => ("error decoding patch: ", "[]handlers.jsonPatchOp", "handlers.jsonPatchOp"),
+        false => ("", "jsonpatch.Patch", "jsonpatch.Operation"),
+    };
+    let text = |operation, field| match text(operation, field) {
+        Err(_) if !checked => Ok(None),
+        read => read,
+    };
     let operations = match patch {
         Value::Null => return Ok(Vec::new()),
         Value::Array(operations) => operations,
         other => {
             return Err(PatchError::Malformed(format!(
-                "error decoding patch: json: cannot unmarshal {} into Go value of type []handlers.jsonPatchOp",
+                "{prefix}json: cannot unmarshal {} into Go value of type {list}",
                 json_type(other)
             )));
         }
@@ -107,7 +131,7 @@ fn decode(patch: &Value) -> Result<Vec<Operation<'_>>, PatchError> {
         .map(|operation| {
             if !matches!(operation, Value::Object(_) | Value::Null) {
                 return Err(PatchError::Malformed(format!(
-                    "error decoding patch: json: cannot unmarshal {} into Go value of type handlers.jsonPatchOp",
+                    "{prefix}json: cannot unmarshal {} into Go value of type {one}",
                     json_type(operation)
                 )));
             }

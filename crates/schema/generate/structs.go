@@ -9,6 +9,7 @@ import (
 	autoscaling "k8s.io/api/autoscaling/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	legacy "k8s.io/kubernetes/pkg/api/legacyscheme"
 	_ "k8s.io/kubernetes/pkg/apis/admissionregistration/install"
 	_ "k8s.io/kubernetes/pkg/apis/apps/install"
@@ -29,6 +30,14 @@ import (
 // the order of the struct: its Go name, the name it has in JSON documents (`-` if there is none of its own), and its form.
 func structs() []string {
 	lines := map[string]string{}
+	seen := map[reflect.Type]bool{}
+	for _, name := range served {
+		gv, err := schema.ParseGroupVersion(name)
+		check(err)
+		for _, t := range clientscheme.Scheme.KnownTypes(gv) {
+			spell(t, seen)
+		}
+	}
 	for _, group := range []string{"", "apps", "autoscaling", "batch", "certificates.k8s.io", "discovery.k8s.io", "flowcontrol.apiserver.k8s.io",
 		"networking.k8s.io", "policy", "rbac.authorization.k8s.io", "resource.k8s.io", "storage.k8s.io", "admissionregistration.k8s.io"} {
 		internal := legacy.Scheme.KnownTypes(schema.GroupVersion{Group: group, Version: runtime.APIVersionInternal})
@@ -49,6 +58,34 @@ func structs() []string {
 	}
 	sort.Strings(result)
 	return result
+}
+
+// spelled has what documents call the fields of internal structs where it is another word: by the name of a struct, then of a field.
+var spelled = map[string]map[string]string{}
+
+// spell reads it from a versioned struct and all that it holds: fields of both sides have the same Go names.
+func spell(t reflect.Type, seen map[reflect.Type]bool) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || seen[t] {
+		return
+	}
+	seen[t] = true
+	for i := range t.NumField() {
+		field := t.Field(i)
+		spell(field.Type, seen)
+		name := strings.Split(field.Tag.Get("json"), ",")[0]
+		parts := strings.Split(t.PkgPath(), "/")
+		if name == "" || strings.EqualFold(name, field.Name) || len(parts) < 3 || parts[len(parts)-3] != "api" {
+			continue
+		}
+		holder := parts[len(parts)-2] + "." + t.Name()
+		if spelled[holder] == nil {
+			spelled[holder] = map[string]string{}
+		}
+		spelled[holder][field.Name] = name
+	}
 }
 
 func internalStruct(t reflect.Type, lines map[string]string) {
@@ -77,7 +114,11 @@ func internalStruct(t reflect.Type, lines map[string]string) {
 				omit = " o"
 			}
 		}
-		line += "\t" + shown + " " + internalForm(field.Type, lines) + omit
+		other := ""
+		if word := spelled[name][field.Name]; word != "" && shown == field.Name {
+			other = " =" + word
+		}
+		line += "\t" + shown + " " + internalForm(field.Type, lines) + omit + other
 	}
 	lines[name] = line
 }

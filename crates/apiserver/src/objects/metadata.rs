@@ -4,6 +4,7 @@
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::{Map, Value, names, object};
 
+use crate::registry::resource::Resource;
 use crate::state::Context;
 
 /// Most bytes of all annotations of an object together.
@@ -18,6 +19,8 @@ pub(crate) enum NameRule {
     Label,
     /// Anything that can be one segment of a path.
     PathSegment,
+    /// The kind has a rule of its own for it.
+    Own,
 }
 
 impl NameRule {
@@ -26,22 +29,33 @@ impl NameRule {
             NameRule::Subdomain => names::dns1123_subdomain(name),
             NameRule::Label => names::dns1123_label(name),
             NameRule::PathSegment => names::path_segment(name),
+            NameRule::Own => Vec::new(),
         }
     }
 }
 
-/// Checks the metadata of a new or changed object.
-pub(crate) fn validate(value: &Value, namespaced: bool, rule: NameRule) -> Vec<field::Error> {
+/// Checks the metadata of a new object, or of one that was changed by the object's own resource or by a subresource.
+pub(crate) fn validate(value: &Value, resource: &Resource, written: Written<'_>) -> Vec<field::Error> {
     let path = Path::new("metadata");
     let mut errors = Vec::new();
     let text = |key: &str| value.str_at(&["metadata", key]).unwrap_or_default();
+    let (namespaced, rule) = (resource.namespaced, resource.rules.names);
     let generate_name = text("generateName");
     if !generate_name.is_empty() {
-        // The last character is followed by the random ones, so a trailing dash is fine.
-        let checked =
-            generate_name.strip_suffix('-').map_or(generate_name.to_owned(), |base| format!("{base}a"));
-        for complaint in rule.check(&checked) {
+        let mut complain = |complaint: String| {
             errors.push(field::Error::invalid(&path.child("generateName"), generate_name, complaint));
+        };
+        let is_checked = checks_generate_name(resource, written);
+        if is_checked {
+            rule.check(&masked(generate_name)).into_iter().for_each(&mut complain);
+        }
+        let is_asked_for_path = match written {
+            Written::Created => !is_checked,
+            Written::Updated(_) => !(is_checked && rule == NameRule::PathSegment),
+        };
+        if is_asked_for_path {
+            // Whatever is changed is asked for what a path allows, and what is new if its kind does not ask for more.
+            names::path_segment(&masked(generate_name)).into_iter().for_each(&mut complain);
         }
     }
     let name = text("name");
@@ -64,6 +78,10 @@ pub(crate) fn validate(value: &Value, namespaced: bool, rule: NameRule) -> Vec<f
     } else if !namespace.is_empty() {
         errors.push(field::Error::forbidden(&path.child("namespace"), "not allowed on this type"));
     }
+    if let Some(generation) = value.i64_at(&["metadata", "generation"]).filter(|generation| *generation < 0) {
+        let detail = "must be greater than or equal to 0";
+        errors.push(field::Error::invalid(&path.child("generation"), generation, detail));
+    }
     errors.extend(validate_maps(value));
     for finalizer in object::finalizers(value) {
         for complaint in names::qualified_name(finalizer) {
@@ -81,6 +99,62 @@ pub(crate) fn validate(value: &Value, namespaced: bool, rule: NameRule) -> Vec<f
     errors
 }
 
+/// How an object came to be as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Written<'a> {
+    /// It is new.
+    Created,
+    /// It was changed, by itself or by the subresource of this name.
+    Updated(Option<&'a str>),
+}
+
+/// Whether the rules of a kind say something of the name that names are made of: of new objects nearly all do, and of changed ones
+/// those that look at all of their metadata again.
+fn checks_generate_name(resource: &Resource, written: Written<'_>) -> bool {
+    let (group, plural) = (&*resource.group, &*resource.plural);
+    match written {
+        Written::Created => {
+            !matches!((group, plural), ("", "replicationcontrollers") | ("resource.k8s.io", "deviceclasses"))
+        }
+        Written::Updated(Some(subresource)) => plural == "volumeattachments" && subresource == "status",
+        Written::Updated(None) => match group {
+            "" => matches!(
+                plural,
+                "configmaps"
+                    | "endpoints"
+                    | "limitranges"
+                    | "namespaces"
+                    | "nodes"
+                    | "persistentvolumeclaims"
+                    | "persistentvolumes"
+                    | "pods"
+                    | "secrets"
+                    | "serviceaccounts"
+            ),
+            "admissionregistration.k8s.io"
+            | "apiregistration.k8s.io"
+            | "discovery.k8s.io"
+            | "flowcontrol.apiserver.k8s.io"
+            | "node.k8s.io" => true,
+            "apps" => plural == "controllerrevisions",
+            "networking.k8s.io" => matches!(plural, "ingressclasses" | "ipaddresses" | "ingresses"),
+            "resource.k8s.io" => plural.starts_with("resourceclaim"),
+            "storage.k8s.io" => plural != "csidrivers",
+            _ => false,
+        },
+    }
+}
+
+/// The start of names as it is checked: what follows a trailing dash is fine, and upstream takes the character before it for fine too.
+fn masked(start: &str) -> String {
+    match start.len() {
+        length @ 2.. if start.ends_with('-') => {
+            format!("{}a", String::from_utf8_lossy(start.as_bytes().get(..length - 2).unwrap_or_default()))
+        }
+        _ => start.to_owned(),
+    }
+}
+
 /// Checks labels, annotations and owners.
 pub(crate) fn validate_maps(value: &Value) -> Vec<field::Error> {
     let (path, mut errors) = (Path::new("metadata"), Vec::new());
@@ -90,8 +164,27 @@ pub(crate) fn validate_maps(value: &Value) -> Vec<field::Error> {
     errors
 }
 
-/// Checks the finalizers of an object of a built-in kind: they are qualified, or among those that the system knows.
-pub(crate) fn validate_finalizers(value: &Value) -> Vec<field::Error> {
+/// Checks the finalizers of an object of a built-in kind, or of one whose subresource is written: they are qualified, or among
+/// those that the system knows. Some kinds know no such rule.
+pub(crate) fn validate_finalizers(
+    resource: &Resource,
+    subresource: Option<&str>,
+    value: &Value,
+) -> Vec<field::Error> {
+    let free = match &*resource.group {
+        "admissionregistration.k8s.io"
+        | "apiregistration.k8s.io"
+        | "coordination.k8s.io"
+        | "node.k8s.io"
+        | "policy" => true,
+        "" => &*resource.plural == "events",
+        "batch" => &*resource.plural == "cronjobs" && subresource == Some("status"),
+        "storage.k8s.io" => subresource == Some("status"),
+        _ => false,
+    };
+    if free {
+        return Vec::new();
+    }
     let path = Path::new("metadata").child("finalizers");
     object::finalizers(value)
         .enumerate()

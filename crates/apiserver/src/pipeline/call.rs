@@ -194,7 +194,11 @@ impl Call<'_> {
             delete::Deleted::Gone(_) if !self.target.resource.rules.returns_deleted => {
                 render::object(200, None, &deleted.document(self.target), self.style)
             }
-            deleted => self.object(200, &deleted.document(self.target)),
+            deleted => {
+                // Unlike a Status, an object is shown as it was asked for.
+                super::one_or_many(self.style.accepted, "get", &self.target.resource)?;
+                self.object(200, &deleted.document(self.target))
+            }
         })
     }
 

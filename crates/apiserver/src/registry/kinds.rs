@@ -103,7 +103,7 @@ pub(crate) fn validate_subresource(
         return definition::validate_status(new);
     }
     let Some(custom) = &resource.custom else {
-        let mut errors = metadata::validate_finalizers(new);
+        let mut errors = metadata::validate_finalizers(resource, Some(subresource), new);
         errors.extend(builtin::validate_subresource(
             &resource.gvk(),
             subresource,
@@ -200,7 +200,7 @@ pub(crate) async fn validate(
         && !resource.is(crd::GROUP, crd::PLURAL)
         && !admission::webhook::configures_webhooks(resource);
     if let Some(given) = context.given().filter(|_| shows_given) {
-        errors = metadata::validate_finalizers(new);
+        errors = metadata::validate_finalizers(resource, None, new);
         let old = old.map(Arc::as_ref);
         errors.extend(builtin::validate_as_given(
             &resource.gvk(),
@@ -223,7 +223,7 @@ fn rules(context: &Context, resource: &Resource, new: &Value, old: Option<&Value
         return definition::validate(new, old);
     }
     if resource.is_built_in() {
-        let mut errors = metadata::validate_finalizers(new);
+        let mut errors = metadata::validate_finalizers(resource, None, new);
         if admission::webhook::configures_webhooks(resource) {
             errors.extend(builtin::validate_webhooks(new, old, &admission::check_condition));
         } else {

@@ -236,12 +236,14 @@ impl Rules {
         let names = match (group, plural) {
             ("", "namespaces") | ("apps", "statefulsets") => NameRule::Label,
             // The rules of the kinds say what they may be called.
+            ("networking.k8s.io", "ipaddresses") => NameRule::Own,
             ("", "events")
-            | ("networking.k8s.io", "ipaddresses")
+            | ("policy", "poddisruptionbudgets")
             | ("apiregistration.k8s.io", "apiservices") => NameRule::PathSegment,
             ("", "services") => NameRule::Label,
             // Trust bundles have the name of their signer in theirs.
-            ("rbac.authorization.k8s.io", _) | ("certificates.k8s.io", "clustertrustbundles") => {
+            ("rbac.authorization.k8s.io", _)
+            | ("certificates.k8s.io", "clustertrustbundles" | "certificatesigningrequests") => {
                 NameRule::PathSegment
             }
             _ => NameRule::Subdomain,

@@ -249,12 +249,16 @@ pub(crate) fn decode_options(encoding: Encoding, bytes: &Bytes) -> Result<Value,
     if let Some(why) = wrong_type_meta(&value) {
         return Err(Status::bad_request(json_parse_error(&why)));
     }
-    let given = Gvk::of(&value).unwrap_or_default();
-    if !given.kind.is_empty() && given.kind != OPTIONS {
+    let kind = object::kind(&value);
+    if !kind.is_empty() && kind != OPTIONS {
+        let version = match object::api_version(&value) {
+            "" => "meta.k8s.io/v1",
+            version => version,
+        };
         return Err(Status::bad_request(format!(
             "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
-            field::quote(&given.kind),
-            field::quote(&given.api_version()),
+            field::quote(kind),
+            field::quote(version),
         )));
     }
     builtin::decode(&Gvk::new("", "v1", OPTIONS), &mut value).map_err(|error| {
@@ -302,13 +306,14 @@ pub(crate) fn read_patched(
     incoming: Incoming,
     validation: FieldValidation,
 ) -> Result<Value, Status> {
-    if resource.is_built_in() {
+    let wrong = wrong_type_meta(&incoming.value).map(|why| json_parse_error(&why));
+    if resource.is_built_in() && wrong.is_none() {
         return read(context, resource, incoming, validation);
     }
     let (kind, mut value) = (&resource.kind, incoming.value);
     let numbers = if incoming.spelling.spelled { value.read_numbers() } else { Ok(()) };
-    let why = match wrong_type_meta(&value) {
-        Some(why) => Some(json_parse_error(&why)),
+    let why = match wrong {
+        Some(why) => Some(why),
         None if object::kind(&value).is_empty() => {
             Some(format!("Object 'Kind' is missing in '{}'", value.to_json()))
         }
@@ -375,29 +380,50 @@ fn read_kind(
     Ok(value)
 }
 
+/// Makes the values of what an apply has made of an object such as its built-in kind can hold.
+///
+/// # Errors
+/// 500 for a value that it cannot.
+pub(crate) fn convert_applied(
+    resource: &Resource,
+    mut made: Value,
+    applied: &Value,
+) -> Result<Value, Status> {
+    if !resource.is_built_in() {
+        return Ok(made);
+    }
+    let gvk = resource.gvk();
+    let told = |why: String| {
+        // Upstream tells the place that the applied document says.
+        let place = format!("{}/{}", object::namespace(applied).unwrap_or_default(), object::name(applied));
+        let gvk = format!("{}/{}, Kind={}", gvk.group, gvk.version, gvk.kind);
+        let text = format!(
+            "failed to convert new object ({place}; {gvk}) to proper version: unable to convert unstructured object to {gvk}: \
+             {why}"
+        );
+        Status::new(500, "", text)
+    };
+    if let Some(entries) = applied.at(&MANAGED_FIELDS).filter(|entries| !entries.is_null()) {
+        // No apply keeps them, but upstream finds that they cannot be read.
+        let mut given = Value::object();
+        given.set(&MANAGED_FIELDS, entries.clone());
+        builtin::convert(&gvk, &mut given).map_err(told)?;
+    }
+    builtin::convert(&gvk, &mut made).map_err(told)?;
+    Ok(made)
+}
+
 /// Makes the outcome of an apply an object of the resource. A defined kind gets its defaults and nothing else: a null that
 /// apply has left where something was is judged as it is.
 ///
 /// # Errors
-/// 500 for a value that a built-in kind cannot hold; 400 for a wrong type in the metadata of a defined one.
+/// 400 for a wrong type in the metadata of a defined kind.
 pub(crate) fn read_applied(
     context: &Context,
     resource: &Resource,
     mut value: Value,
-    applied: &Value,
 ) -> Result<Value, Status> {
     if resource.is_built_in() {
-        let gvk = resource.gvk();
-        builtin::convert(&gvk, &mut value).map_err(|why| {
-            // Upstream tells the place that the applied document says.
-            let place = format!("{}/{}", object::namespace(applied).unwrap_or_default(), object::name(applied));
-            let gvk = format!("{}/{}, Kind={}", gvk.group, gvk.version, gvk.kind);
-            let text = format!(
-                "failed to convert new object ({place}; {gvk}) to proper version: unable to convert unstructured object \
-                 to {gvk}: {why}"
-            );
-            Status::new(500, "", text)
-        })?;
         return read(context, resource, value.into(), FieldValidation::Ignore);
     }
     read_metadata(&resource.gvk(), &mut value)?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use pilothouse_schema::table::Include;
 use pilothouse_value::field::{self, Path};
+use pilothouse_value::selector::{FieldSelector, LabelSelector, ParseSelectorError};
 use pilothouse_value::{Status, Value, json};
 
 use crate::answer::negotiate::Transform;
@@ -108,6 +109,18 @@ pub struct DeleteOptions {
     pub dry_run: bool,
 }
 
+/// Selectors are read with the other parameters, before these are looked at together.
+fn check_selectors(labels: Option<&str>, fields: Option<&str>) -> Result<(), Status> {
+    let refused = |error: ParseSelectorError| Status::bad_request(error.to_string());
+    if let Some(labels) = labels {
+        LabelSelector::parse(labels).map_err(refused)?;
+    }
+    if let Some(fields) = fields {
+        FieldSelector::parse(fields).map_err(refused)?;
+    }
+    Ok(())
+}
+
 impl ListOptions {
     /// Reads the parameters of a list.
     ///
@@ -133,6 +146,7 @@ impl ListOptions {
     /// # Errors
     /// 422 with every violation.
     pub(crate) fn check(&self) -> Result<(), Status> {
+        check_selectors(self.label_selector.as_deref(), self.field_selector.as_deref())?;
         let mut errors = Vec::new();
         let match_path = Path::new("resourceVersionMatch");
         if let Some(rule) = self.resource_version_match.as_deref() {
@@ -196,14 +210,12 @@ impl WatchOptions {
     /// # Errors
     /// 422 with every violation.
     pub(crate) fn check(&self) -> Result<(), Status> {
+        check_selectors(self.label_selector.as_deref(), self.field_selector.as_deref())?;
         let mut errors = Vec::new();
         let path = Path::new("resourceVersionMatch");
-        if self.continues {
-            errors.push(field::Error::forbidden(
-                &path,
-                "resourceVersionMatch is forbidden when continue is provided",
-            ));
-        }
+        // Who asks for all that there is gets it as if it were asked for with these options.
+        let is_filled_in = self.send_initial_events.is_none()
+            && self.resource_version.as_deref().is_none_or(|version| version == "0");
         match (self.send_initial_events, self.resource_version_match.as_deref()) {
             (Some(_), None) => errors.push(field::Error::forbidden(
                 &path,
@@ -221,6 +233,12 @@ impl WatchOptions {
         }
         if let Some(rule) = self.resource_version_match.as_deref().filter(|rule| *rule != "NotOlderThan") {
             errors.push(field::Error::unsupported(&path, rule, ["NotOlderThan"]));
+        }
+        if self.continues && (self.resource_version_match.is_some() || is_filled_in) {
+            errors.push(field::Error::forbidden(
+                &path,
+                "resourceVersionMatch is forbidden when continue is provided",
+            ));
         }
         invalid_unless_empty("ListOptions", errors)
     }

@@ -9,6 +9,7 @@ use crate::answer::present;
 use crate::authorization::authz;
 use crate::crd;
 use crate::objects::{allocate, metadata, names, own_status, ownership};
+use crate::registry::resource::Resource;
 use crate::registry::{kinds, strategy};
 use crate::request::intake::{self, Incoming};
 use crate::request::options::WriteOptions;
@@ -88,6 +89,9 @@ pub(crate) async fn create_object(
         let warnings = pilothouse_schema::builtin::sync_app_armor(&mut value);
         warnings.iter().for_each(|warning| context.warn(warning));
     }
+    if resource.is("", "limitranges") && object::name(&value).is_empty() && !generated {
+        value.set(&["metadata", "name"], uuid::Uuid::new_v4().to_string());
+    }
     for _ in 0..NAME_ATTEMPTS {
         if generated {
             value.set(&["metadata", "name"], names::generate(&generate_name));
@@ -96,7 +100,7 @@ pub(crate) async fn create_object(
         let mut object = value.clone();
         strategy::prepare_create(resource, &mut object, &context.user, &state.now());
         let reserved = allocate::reserve(state, resource, &mut object, None, options.dry_run)?;
-        let mut errors = metadata::validate(&object, resource.namespaced, resource.rules.names);
+        let mut errors = metadata::validate(&object, resource, metadata::Written::Created);
         errors.extend(kinds::validate(context, resource, &object, None).await);
         let errors = kinds::check_rules(context, resource, &object, None, errors).await;
         if !errors.is_empty() {
@@ -111,7 +115,7 @@ pub(crate) async fn create_object(
         let object = attributes.take_object();
         if options.dry_run {
             if state.store.get(&resource.key, &named.namespace, &named.name).is_some() {
-                return Err(Status::already_exists(&resource.group, &resource.plural, &named.name));
+                return Err(taken(resource, &named.name, &generate_name));
             }
             return present::rehearse(state, resource, object).await;
         }
@@ -131,7 +135,7 @@ pub(crate) async fn create_object(
             }
             Outcome::Stale(_) if generated => {}
             Outcome::Stale(current) => {
-                let mut status = Status::already_exists(&resource.group, &resource.plural, &named.name);
+                let mut status = taken(resource, &named.name, &generate_name);
                 if current.is_some_and(|current| object::deletion_timestamp(current.value()).is_some()) {
                     status.message = format!("object is being deleted: {}", status.message);
                 }
@@ -142,6 +146,18 @@ pub(crate) async fn create_object(
     let mut status = Status::already_exists(&resource.group, &resource.plural, &generate_name);
     status.message.push_str(", the server was not able to generate a unique name for the object");
     Err(status)
+}
+
+/// 409 because the name is taken. An object that has what names are made of is spoken of as if its name had been made.
+fn taken(resource: &Resource, name: &str, generate_name: &str) -> Status {
+    if generate_name.is_empty() {
+        return Status::already_exists(&resource.group, &resource.plural, name);
+    }
+    // Upstream has one internal kind for both groups of events, that of the core.
+    let group = if &*resource.group == "events.k8s.io" { "" } else { &resource.group };
+    let mut status = Status::already_exists(group, &resource.plural, name).with_retry_after(1);
+    status.message.push_str(", the server was not able to generate a unique name for the object");
+    status
 }
 
 /// The namespace of the body must be that of the request, or none.

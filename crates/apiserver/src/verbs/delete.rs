@@ -90,7 +90,8 @@ async fn delete_as(
 ) -> Result<Deleted, Status> {
     let mut options = Cow::Borrowed(options);
     for _ in 0..verbs::ATTEMPTS {
-        if name.is_some() && options.propagation.is_none() && target.resource.is("batch", "jobs") {
+        let is_warned = name.is_some() && !options.ignore_unreadable;
+        if is_warned && options.propagation.is_none() && target.resource.is("batch", "jobs") {
             context.warn(ORPHANS_PODS);
         }
         let stored = verbs::stored(&context.state, target)?;
@@ -291,6 +292,9 @@ pub(crate) async fn delete_collection(
     list_options: &ListOptions,
     options: &DeleteOptions,
 ) -> Result<Page, Status> {
+    if options.propagation.is_none() && target.resource.is("batch", "jobs") {
+        context.warn(ORPHANS_PODS);
+    }
     // Upstream lists page by page, and a version with a limit means exactly that version.
     let exact = list_options.resource_version_match.is_none()
         && list_options.resource_version.as_deref().is_some_and(|version| version != "0");

@@ -78,7 +78,8 @@ pub(crate) async fn patch(
         return apply(context, target, incoming, options).await;
     }
     let document = update::change(context, target, options, "", Tracking::Update, |current| {
-        let patched = apply_patch(kind, &target.resource, current, &incoming.value)?;
+        let patched =
+            apply_patch(kind, &target.resource, current, &incoming.value, options.field_validation)?;
         read_patched(context, target, (kind, patched), &incoming, options.field_validation)
     })
     .await?;
@@ -94,8 +95,12 @@ pub(crate) fn apply_patch(
     resource: &Resource,
     current: &Value,
     patch: &Value,
+    validation: FieldValidation,
 ) -> Result<Value, Status> {
     match kind {
+        PatchKind::Json if validation == FieldValidation::Ignore => {
+            json_patch::apply_unchecked(current, patch).map_err(|error| error.status())
+        }
         PatchKind::Json => json_patch::apply(current, patch).map_err(|error| error.status()),
         PatchKind::Strategic => {
             strategic::apply(current, patch, resource.schema()).map_err(|error| error.status())
@@ -153,6 +158,7 @@ fn read_patched(
         read.set(&["metadata", "namespace"], target.namespace.as_str());
     }
     check_place(target, &read)?;
+    update::check_version(target, object::resource_version(&read))?;
     Ok(read)
 }
 
@@ -175,13 +181,17 @@ async fn apply(
     let others = Others::of(&context.state, resource);
     let make = |live: Option<&Value>| -> Result<Value, Status> {
         let made = ownership::apply(target, &others, live, &applied, &writer.manager(), force)?;
+        let made = intake::convert_applied(resource, made, &applied)?;
         complain_of_keys(context, &spelling.repeated, options.field_validation)?;
         check_place(target, &made)?;
+        if live.is_some() {
+            update::check_version(target, object::resource_version(&made))?;
+        }
         if resource.custom.is_some() && live.is_some_and(|live| differ_in_managers_alone(live, &made)) {
             // What changes nothing is not read again, and gets no defaults.
             return Ok(made);
         }
-        intake::read_applied(context, resource, made, &applied)
+        intake::read_applied(context, resource, made)
     };
     loop {
         if update::may_create(target) && !exists() {

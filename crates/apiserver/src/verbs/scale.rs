@@ -104,7 +104,8 @@ pub(crate) async fn patch(
     write(context, target, options, |current, _| {
         // Scale has no lists, so a strategic merge patch is a merge patch.
         let kind = if kind == PatchKind::Json { kind } else { PatchKind::Merge };
-        let patched = patch::apply_patch(kind, &target.resource, current, &incoming.value)?;
+        let patched =
+            patch::apply_patch(kind, &target.resource, current, &incoming.value, options.field_validation)?;
         let mut scale = patched.clone();
         let unknown = pilothouse_schema::prune(schema(), &mut scale);
         let complaints = Spelling::default().complaints(unknown);

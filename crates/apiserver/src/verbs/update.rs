@@ -53,9 +53,8 @@ pub(crate) async fn update(
     let uid = object::uid(&body).to_owned();
     metadata::dedup_owners(context, &mut body, false);
     let exists = context.state.store.get(&resource.key, &target.namespace, &target.name).is_some();
-    if exists && !version.is_empty() && version.parse::<u64>().is_err() {
-        let message = no_number("ParseUint", &version);
-        return Err(Status::new(500, "", message));
+    if exists && !version.is_empty() {
+        check_version(target, &version)?;
     }
     if !exists && resource.rules.create_on_update && may_create(target) {
         // A rehearsal does not come as far as the storage, which knows that there is no such version.
@@ -68,15 +67,28 @@ pub(crate) async fn update(
     }
     let document = change(context, target, options, &version, Tracking::Update, |current| {
         target.require_uid(&uid, current, options.dry_run)?;
-        if version.is_empty() && !resource.rules.unconditional_update {
-            let path = Path::new("metadata").child("resourceVersion");
-            let error = field::Error::invalid(&path, 0, "must be specified for an update");
-            return Err(Status::invalid(&resource.group, &resource.plural, &target.name, &[error]));
-        }
+        check_version(target, &version)?;
         Ok(body.clone())
     })
     .await?;
     Ok(Changed { document, created: false })
+}
+
+/// The version that a changed object says must be a number. Of some kinds it must be there.
+///
+/// # Errors
+/// 500 for what is no number, as upstream's storage answers; 422 for none where there must be one.
+pub(crate) fn check_version(target: &Target, version: &str) -> Result<(), Status> {
+    let resource = &target.resource;
+    if version.is_empty() && !resource.rules.unconditional_update {
+        let path = Path::new("metadata").child("resourceVersion");
+        let error = field::Error::invalid(&path, 0, "must be specified for an update");
+        return Err(Status::invalid(&resource.group, &resource.plural, &target.name, &[error]));
+    }
+    if version.is_empty() || version.parse::<u64>().is_ok() {
+        return Ok(());
+    }
+    Err(Status::new(500, "", no_number("ParseUint", version)))
 }
 
 /// Whether a write to this place may make the object: the status of a kind is written by the rules of the kind, so it may where
@@ -109,13 +121,13 @@ pub(crate) fn same_name(target: &Target, value: &Value) -> Result<(), Status> {
     Ok(())
 }
 
-/// The name and the namespace in the body must be those of the path, which a body without a namespace gets.
+/// The namespace and the name in the body must be those of the path, which a body without a namespace gets.
 ///
 /// # Errors
 /// 400 if they are others.
 pub(crate) fn check_name(target: &Target, body: &mut Value) -> Result<(), Status> {
-    same_name(target, body)?;
-    same_namespace(target, body)
+    same_namespace(target, body)?;
+    same_name(target, body)
 }
 
 /// The namespace must be that of the path, which a body without one gets.
@@ -268,7 +280,11 @@ async fn judge(
         pilothouse_schema::crd::add_stored_version(&mut new);
         crd::lifecycle::warn(context, resource, &new, Some(current));
     }
-    let mut errors = metadata::validate(&new, resource.namespaced, resource.rules.names);
+    let written = metadata::Written::Updated(target.subresource.as_deref());
+    let mut errors = metadata::validate(&new, resource, written);
+    if resource.is("apiregistration.k8s.io", "apiservices") {
+        errors.extend(metadata::validate(&new, resource, written));
+    }
     // Some strategies look at what every update is asked for once more, and at labels and their like.
     for _ in 0..if target.looks_twice() { 2 } else { 1 } {
         errors.extend(metadata::validate_update(&new, current));

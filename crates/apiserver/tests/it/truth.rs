@@ -82,6 +82,7 @@ topics!(
     services,
     shown,
     subresources,
+    swept,
     update,
     upgrades,
     versions,

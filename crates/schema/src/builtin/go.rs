@@ -2,7 +2,7 @@
 //! fields and with every field that is not set. Reads `tables/structs.txt`.
 //!
 //! One struct a line, its parts separated by tabs: the name, then its fields in the order of the struct: the name that
-//! is shown, the form, and `o` if it is left out when it is not set. `+ @NAME` is a struct whose fields are shown as if
+//! is shown, the form, `o` if it is left out when it is not set, and `=NAME` if documents call it by another word. `+ @NAME` is a struct whose fields are shown as if
 //! they were this struct's own. A form is a scalar, `@NAME`, or `*`, `[]`, `{}` before another form.
 
 use std::collections::HashMap;
@@ -140,8 +140,14 @@ impl Writer {
             STRUCTS.get(name).copied().unwrap_or_default().split('\t').filter(|field| !field.is_empty())
         {
             let mut words = field.split(' ');
-            let (shown, form, omit) =
-                (words.next().unwrap_or_default(), words.next().unwrap_or_default(), words.next());
+            let (shown, form) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+            let (mut omit, mut spelled) = (None, shown);
+            for word in words {
+                match word.strip_prefix('=') {
+                    Some(name) => spelled = name,
+                    None => omit = Some(word),
+                }
+            }
             if shown == "+" {
                 let inner = form.trim_start_matches('@');
                 let of = if inner == "v1.ObjectMeta" {
@@ -152,7 +158,7 @@ impl Writer {
                 self.fields(inner, of, first, depth);
                 continue;
             }
-            let found = lookup(value, shown);
+            let found = lookup(value, spelled);
             let is_unset = if form.starts_with('*') { found.is_none() } else { found.is_none_or(is_empty) };
             if omit.is_some() && is_unset {
                 continue;
@@ -164,9 +170,8 @@ impl Writer {
 }
 
 /// The field of a document that a field of a struct is read from.
-fn lookup<'v>(value: &'v Value, shown: &str) -> Option<&'v Value> {
+fn lookup<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
     let map = value.as_object()?;
-    let name = if shown == "DeprecatedServiceAccount" { "serviceAccount" } else { shown };
     map.iter()
         .find(|(key, _)| key.eq_ignore_ascii_case(name))
         .map(|(_, value)| value)
@@ -398,7 +403,7 @@ mod tests {
     fn every_struct_that_is_named_is_in_the_table() {
         for field in TABLE.lines().flat_map(|line| line.split('\t').skip(1)) {
             if let Some((_, name)) = field.split_once('@') {
-                let name = name.trim_end_matches(" o");
+                let name = name.split(' ').next().unwrap_or_default();
                 assert!(STRUCTS.contains_key(name), "{name}");
             }
         }

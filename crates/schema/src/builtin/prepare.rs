@@ -2,6 +2,7 @@
 //! strategies under pkg/registry, `PrepareForCreate` and `PrepareForUpdate`): status, generation, and what a kind
 //! generates.
 
+mod disabled;
 mod pods;
 mod profiles;
 mod services;
@@ -40,57 +41,6 @@ fn resets_status(gvk: &Gvk) -> bool {
             .any(|r| r.kind == gvk.kind && r.group == gvk.group && r.version == gvk.version && r.has_status())
 }
 
-/// Removes what a server of this release does not keep, because the features that own it are off by default; of an
-/// update only what was not there before.
-fn drop_disabled(gvk: &Gvk, old: Option<&Value>, object: &mut Value) {
-    let is_elsewhere =
-        object.str_at(&["spec", "dataSourceRef", "namespace"]).is_some_and(|namespace| !namespace.is_empty());
-    let mut drop = |path: &[&str]| {
-        if old.is_none_or(|old| old.at(path).is_none()) {
-            object.take(path);
-        }
-    };
-    match (gvk.group.as_str(), gvk.kind.as_str()) {
-        ("coordination.k8s.io", "Lease") => {
-            drop(&["spec", "strategy"]);
-            drop(&["spec", "preferredHolder"]);
-        }
-        ("", "Node") => drop(&["spec", "configSource"]),
-        ("discovery.k8s.io", "EndpointSlice") => {
-            for endpoint in object.at_mut(&["endpoints"]).and_then(Value::as_array_mut).into_iter().flatten()
-            {
-                endpoint.take(&["deprecatedTopology"]);
-            }
-        }
-        ("", "Pod") => {
-            drop(&["spec", "schedulingGroup"]);
-            drop_stop_signals(object.get_mut("spec"));
-        }
-        ("", "PersistentVolumeClaim") if is_elsewhere => drop(&["spec", "dataSourceRef"]),
-        ("", "PodTemplate") => drop_stop_signals(object.at_mut(&["template", "spec"])),
-        ("apps" | "batch", _) | ("", "ReplicationController") => {
-            let path: &[&str] = match gvk.kind.as_str() {
-                "CronJob" => &["spec", "jobTemplate", "spec", "template", "spec"],
-                _ => &["spec", "template", "spec"],
-            };
-            drop_stop_signals(object.at_mut(path));
-        }
-        _ => {}
-    }
-}
-
-fn drop_stop_signals(spec: Option<&mut Value>) {
-    let Some(spec) = spec else { return };
-    for list in ["containers", "initContainers", "ephemeralContainers"] {
-        for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-            let had = container.take(&["lifecycle", "stopSignal"]).is_some();
-            if had && container.get("lifecycle").and_then(Value::as_object).is_some_and(Map::is_empty) {
-                container.take(&["lifecycle"]);
-            }
-        }
-    }
-}
-
 /// A claim names what it is filled from twice, for old and for new clients.
 fn data_sources(claim: &mut Value) {
     let of = |claim: &Value, field: &str| claim.at(&["spec", field]).cloned();
@@ -118,18 +68,6 @@ fn data_sources(claim: &mut Value) {
             claim.set(&["spec", "dataSource"], source);
         }
         _ => {}
-    }
-}
-
-/// A node has one network for pods, or one of each family; the first stands in a field of its own, too.
-fn pod_networks(node: &mut Value) {
-    let first = node.str_at(&["spec", "podCIDR"]).unwrap_or_default().to_owned();
-    let list = node.items_at(&["spec", "podCIDRs"]);
-    match list.first().and_then(Value::as_str).map(str::to_owned) {
-        Some(of_list) if first.is_empty() => node.set(&["spec", "podCIDR"], of_list),
-        Some(of_list) if of_list == first => {}
-        _ if first.is_empty() => {}
-        _ => node.set(&["spec", "podCIDRs"], vec![first]),
     }
 }
 
@@ -196,9 +134,8 @@ pub fn prepare_create(gvk: &Gvk, object: &mut Value, now: &str) {
             }
         }
     }
-    drop_disabled(gvk, None, object);
+    disabled::drop(gvk, None, object);
     match (gvk.group.as_str(), gvk.kind.as_str()) {
-        ("", "Node") => pod_networks(object),
         ("", "Pod") => {
             match_label_keys(object);
             fill_pod_resources(object);
@@ -253,13 +190,10 @@ pub fn prepare_update(gvk: &Gvk, old: &Value, object: &mut Value) {
             }
         }
     }
-    drop_disabled(gvk, Some(old), object);
+    disabled::drop(gvk, Some(old), object);
     match (gvk.group.as_str(), gvk.kind.as_str()) {
         ("apps", "DaemonSet") => count_template_generation(old, object),
-        ("", "Node") => {
-            pod_networks(object);
-            put(object, &["status"], old.get("status").cloned());
-        }
+        ("", "Node") => put(object, &["status"], old.get("status").cloned()),
         ("", "PersistentVolumeClaim") => data_sources(object),
         ("", "Service") => services::drop_of_old_type(old, object),
         ("certificates.k8s.io", "CertificateSigningRequest") => {

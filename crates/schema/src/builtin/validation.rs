@@ -17,6 +17,7 @@ mod nodes;
 mod other;
 mod pod;
 mod pod_update;
+mod policies;
 mod probes;
 mod profiles;
 mod quotas;
@@ -105,10 +106,14 @@ fn validate_with(gvk: &Gvk, object: &Value, old: Option<&Value>, mut errors: Err
         }
         ("apiregistration.k8s.io", "APIService") => control::api_service(&at, errors_ref),
         ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => {
-            control::admission_policy(&at, errors_ref)
+            policies::validating(&at, errors_ref);
         }
         ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => {
-            control::policy_binding(&at, errors_ref);
+            policies::binding(&at, errors_ref);
+        }
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicy") => policies::mutating(&at, errors_ref),
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding") => {
+            policies::mutating_binding(&at, errors_ref);
         }
         ("resource.k8s.io", "DeviceClass") => control::device_class(&at, errors_ref),
         ("resource.k8s.io", "ResourceClaim") => control::resource_claim(&at, false, old, errors_ref),

@@ -7,13 +7,16 @@ mod pods;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use pilothouse_value::{Gvk, Map, Quantity, Value, object};
+use pilothouse_value::{Gvk, Map, Quantity, Value, names, object};
 
 use super::ips;
 
 /// The warnings for an object that was found valid; `old` is what it takes the place of. They are in upstream's order.
 pub fn warnings(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<String> {
     let mut out = Vec::new();
+    if old.is_none() {
+        host_name(gvk, object, &mut out);
+    }
     match (gvk.group.as_str(), gvk.kind.as_str()) {
         ("", "Pod") => pods::pod("", object, old, &mut out),
         ("", "PodTemplate") => template(&["template"], object, old, &mut out),
@@ -65,6 +68,24 @@ pub fn warnings(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<String> {
         out.push(text.to_owned());
     }
     out
+}
+
+/// The name of a new object that becomes the name of hosts should be one.
+fn host_name(gvk: &Gvk, object: &Value, out: &mut Vec<String>) {
+    let used = match (gvk.group.as_str(), gvk.kind.as_str()) {
+        ("", "Pod") => "the Pod's hostname",
+        ("", "ReplicationController")
+        | ("apps", "Deployment" | "ReplicaSet")
+        | ("batch", "Job" | "CronJob") => "Pod names and hostnames",
+        _ => return,
+    };
+    let complaints = names::dns1123_label(object::name(object));
+    if !complaints.is_empty() {
+        out.push(format!(
+            "metadata.name: this is used in {used}, which can result in surprising behavior; a DNS label is recommended: [{}]",
+            complaints.join(" ")
+        ));
+    }
 }
 
 /// The warnings of a template, unless it is the one that was there.

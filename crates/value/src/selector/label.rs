@@ -32,6 +32,8 @@ pub struct Requirement {
     pub operator: Operator,
     /// With what; sorted, each once.
     pub values: Vec<String>,
+    /// Whether it was said as a set (`key in (a)`, an expression of an object), and is shown so, though it may hold one value.
+    pub is_set: bool,
 }
 
 /// A conjunction of requirements; the empty one selects everything.
@@ -102,11 +104,8 @@ impl LabelSelector {
                 .filter_map(Value::as_str)
                 .map(str::to_owned)
                 .collect();
-            requirements.push(Requirement::new(
-                expression.str_at(&["key"]).unwrap_or_default(),
-                operator,
-                values,
-            )?);
+            let key = expression.str_at(&["key"]).unwrap_or_default();
+            requirements.push(Requirement::new(key, operator, values)?.as_set());
         }
         requirements.sort_by(|a, b| a.key.cmp(&b.key));
         Ok(Self { requirements, nothing: false })
@@ -157,7 +156,12 @@ impl Requirement {
         }
         values.sort();
         values.dedup();
-        Ok(Self { key: key.to_owned(), operator, values })
+        Ok(Self { key: key.to_owned(), operator, values, is_set: false })
+    }
+
+    /// The same, shown as a set.
+    fn as_set(self) -> Self {
+        Self { is_set: true, ..self }
     }
 
     fn matches(&self, labels: Option<&Map>) -> bool {
@@ -183,8 +187,8 @@ impl fmt::Display for LabelSelector {
                 f.write_str(",")?;
             }
             match (r.operator, r.values.as_slice()) {
-                (Operator::In, [one]) => write!(f, "{}={one}", r.key)?,
-                (Operator::NotIn, [one]) => write!(f, "{}!={one}", r.key)?,
+                (Operator::In, [one]) if !r.is_set => write!(f, "{}={one}", r.key)?,
+                (Operator::NotIn, [one]) if !r.is_set => write!(f, "{}!={one}", r.key)?,
                 (Operator::In, many) => write!(f, "{} in ({})", r.key, many.join(","))?,
                 (Operator::NotIn, many) => write!(f, "{} notin ({})", r.key, many.join(","))?,
                 (Operator::Exists, _) => f.write_str(&r.key)?,
@@ -305,8 +309,8 @@ impl<'a> Parser<'a> {
             (Token::NotEquals, _) => self.compared(key, Operator::NotIn),
             (Token::Greater, _) => self.compared(key, Operator::GreaterThan),
             (Token::Less, _) => self.compared(key, Operator::LessThan),
-            (Token::Word, "in") => Requirement::new(key, Operator::In, self.values()?),
-            (Token::Word, "notin") => Requirement::new(key, Operator::NotIn, self.values()?),
+            (Token::Word, "in") => Ok(Requirement::new(key, Operator::In, self.values()?)?.as_set()),
+            (Token::Word, "notin") => Ok(Requirement::new(key, Operator::NotIn, self.values()?)?.as_set()),
             (_, text) => Err(found(text, ", expected: in, notin, =, ==, !=, gt, lt")),
         }
     }

@@ -15,12 +15,26 @@ pub(super) fn rule(name: &str) -> Option<Rule> {
         "core.v1.PersistentVolumeClaimSpec" => |map| fill_pointer(map, "volumeMode", "Filesystem"),
         "core.v1.Namespace" => namespace,
         "core.v1.NamespaceStatus" => |map| fill(map, "phase", "Active"),
+        "core.v1.NodeSpec" => pod_networks,
         "core.v1.NodeStatus" => node_status,
         "core.v1.EndpointPort" => |map| fill(map, "protocol", "TCP"),
         "core.v1.ReplicationController" => replication_controller,
         "core.v1.LimitRangeItem" => limit_range_item,
         _ => return None,
     })
+}
+
+/// A node has one network for pods, or one of each family; the first stands in a field of its own, too. (Upstream: when the
+/// object is converted to the internal version.)
+fn pod_networks(spec: &mut Map) {
+    let first = text(spec, "podCIDR").to_owned();
+    let list = spec.get("podCIDRs").and_then(Value::as_array);
+    match list.and_then(|list| list.first()).and_then(Value::as_str).map(str::to_owned) {
+        Some(of_list) if first.is_empty() => drop(spec.insert("podCIDR", of_list)),
+        Some(of_list) if of_list == first => {}
+        _ if first.is_empty() => {}
+        _ => drop(spec.insert("podCIDRs", vec![first])),
+    }
 }
 
 fn service(map: &mut Map) {

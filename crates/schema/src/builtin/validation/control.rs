@@ -3,9 +3,9 @@
 
 use base64::Engine as _;
 use pilothouse_value::field::Error;
-use pilothouse_value::{Value, json, names};
+use pilothouse_value::{Value, names};
 
-use super::{At, Errors, IMMUTABLE, label_selector};
+use super::{At, Errors, IMMUTABLE};
 
 pub(super) fn flow_schema(at: &At<'_>, errors: &mut Errors) {
     let spec = at.child("spec");
@@ -270,11 +270,17 @@ fn queues(at: &At<'_>, errors: &mut Errors) {
 pub(super) fn api_service(at: &At<'_>, errors: &mut Errors) {
     let spec = at.child("spec");
     let (group, version) = (spec.text("group"), spec.text("version"));
-    let (name, expected) = (at.child("metadata").text("name"), format!("{version}.{group}"));
-    if name != expected {
-        let detail =
-            format!("must be `spec.version+\".\"+spec.group`: {}", pilothouse_value::field::quote(&expected));
-        errors.invalid(&at.path.child("metadata").child("name"), name, detail);
+    let (metadata, expected) = (at.child("metadata"), format!("{version}.{group}"));
+    for field in ["generateName", "name"] {
+        let name = metadata.text(field);
+        // What no path allows is told by the rules of metadata.
+        if !name.is_empty() && name != expected && names::path_segment(name).is_empty() {
+            let detail = format!(
+                "must be `spec.version+\".\"+spec.group`: {}",
+                pilothouse_value::field::quote(&expected)
+            );
+            errors.invalid(&metadata.path.child(field), name, detail);
+        }
     }
     let path = spec.path.child("group");
     if group.is_empty() {
@@ -321,49 +327,6 @@ pub(super) fn api_service(at: &At<'_>, errors: &mut Errors) {
     }
 }
 
-pub(super) fn policy_binding(at: &At<'_>, errors: &mut Errors) {
-    let spec = at.child("spec");
-    let name = spec.text("policyName");
-    match name {
-        "" => errors.required(&spec.path.child("policyName"), ""),
-        _ => errors.complaints(&spec.path.child("policyName"), name, names::dns1123_subdomain(name)),
-    }
-    if let Some(resources) = spec.find("matchResources") {
-        for selector in
-            ["namespaceSelector", "objectSelector"].iter().filter_map(|field| resources.find(field))
-        {
-            label_selector(&selector, errors);
-        }
-    }
-    let list = spec.child("validationActions");
-    let actions = spec.items("validationActions");
-    if actions.is_empty() {
-        errors.required(&list.path, "");
-        return;
-    }
-    let mut seen: Vec<&str> = Vec::new();
-    for action in &actions {
-        let text = action.value.as_str().unwrap_or_default();
-        if !["Audit", "Deny", "Warn"].contains(&text) {
-            errors.unsupported(&action.path, text, &["Audit", "Deny", "Warn"]);
-        }
-        if seen.contains(&text) {
-            errors.0.push(Error::duplicate(&action.path, text));
-        }
-        seen.push(text);
-    }
-    if seen.contains(&"Deny") && seen.contains(&"Warn") {
-        let detail = "must not contain both Deny and Warn (repeating the same validation failure information in the API response \
-                      and headers serves no purpose)";
-        errors.invalid(&list.path, json!(["Deny", "Warn"]), detail);
-    }
-}
-
-/// The failure policy of an admission policy.
-pub(super) fn admission_policy(at: &At<'_>, errors: &mut Errors) {
-    errors.one_of(&at.child("spec"), "failurePolicy", &["Fail", "Ignore"], false);
-}
-
 pub(super) fn device_class(at: &At<'_>, errors: &mut Errors) {
     for config in at.child("spec").items("config") {
         if config.find("opaque").is_none() {
@@ -375,6 +338,14 @@ pub(super) fn device_class(at: &At<'_>, errors: &mut Errors) {
 /// A claim of devices; `template` if it is one that claims are made from.
 pub(super) fn resource_claim(at: &At<'_>, template: bool, old: Option<&Value>, errors: &mut Errors) {
     let outer = at.child("spec");
+    let is_changed = old.is_some_and(|old| old.get("spec") != at.value.get("spec"));
+    if old.is_some() && !template {
+        // What cannot be changed is not looked at again.
+        if is_changed {
+            errors.invalid(&outer.path, Value::Null, IMMUTABLE);
+        }
+        return;
+    }
     let spec = if template { outer.child("spec") } else { outer.clone() };
     let mut seen: Vec<&str> = Vec::new();
     for request in spec.child("devices").items("requests") {
@@ -401,12 +372,8 @@ pub(super) fn resource_claim(at: &At<'_>, template: bool, old: Option<&Value>, e
         }
         errors.one_of(&exactly, "allocationMode", &["All", "ExactCount"], false);
     }
-    if old.is_some_and(|old| old.get("spec") != at.value.get("spec")) {
-        if template {
-            errors.shown(&outer.path, "resource.ResourceClaimTemplateSpec", outer.value, IMMUTABLE);
-        } else {
-            errors.invalid(&outer.path, Value::Null, IMMUTABLE);
-        }
+    if is_changed {
+        errors.shown(&outer.path, "resource.ResourceClaimTemplateSpec", outer.value, IMMUTABLE);
     }
 }
 
@@ -425,15 +392,24 @@ pub(super) fn resource_slice(at: &At<'_>, old: Option<&Value>, errors: &mut Erro
     if count <= 0 {
         errors.invalid(&pool.path.child("resourceSliceCount"), count, "must be greater than zero");
     }
+    let is_blank = |field: &str| field == "nodeName" && spec.text(field).is_empty();
+    if spec.find("nodeName").is_some() && is_blank("nodeName") {
+        let detail = "must be either unset or set to a non-empty string";
+        errors.invalid(&spec.path.child("nodeName"), "", detail);
+    }
     let given = ["nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"]
         .iter()
-        .filter(|field| spec.find(field).is_some());
+        .filter(|field| spec.find(field).is_some() && !is_blank(field));
     if given.count() == 0 {
         let detail =
             "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
         errors.required(&spec.path, detail);
     }
     let Some(old) = old.and_then(|old| old.get("spec")) else { return };
+    let before = old.str_at(&["pool", "name"]).unwrap_or_default();
+    if pool.text("name") != before {
+        errors.invalid(&pool.path.child("name"), pool.text("name"), IMMUTABLE);
+    }
     for field in ["driver", "nodeName"] {
         errors.immutable(&spec, old, field);
     }

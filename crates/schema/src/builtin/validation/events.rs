@@ -105,7 +105,15 @@ fn update(at: &At<'_>, old: &Value, errors: &mut Errors) {
             return;
         }
         let path = Path::new(shown);
-        if form.is_empty() || new.value.is_null() {
+        // What is not there is the zero of its type upstream, unless that is a pointer.
+        let zero = match own {
+            "reason" | "note" | "type" | "action" | "reportingController" | "reportingInstance" => "".into(),
+            "deprecatedCount" => 0.into(),
+            _ => Value::Null,
+        };
+        if new.value.is_null() && !zero.is_null() {
+            errors.invalid(&path, zero, IMMUTABLE);
+        } else if form.is_empty() || new.value.is_null() {
             errors.invalid(&path, new.value.clone(), IMMUTABLE);
         } else {
             errors.shown(&path, form, new.value, IMMUTABLE);

@@ -40,12 +40,9 @@ pub(super) fn job(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
         if last >= 0 {
             let path = at.path.child("metadata").child("name");
             // The name of the last pod is its host name, too.
-            for complaint in names::dns1123_label(&format!("{name}-{last}")) {
-                errors.invalid(
-                    &path,
-                    name,
-                    format!("will not able to create pod with invalid DNS label: {name}-{last}: {complaint}"),
-                );
+            if !names::dns1123_label(&format!("{name}-{last}")).is_empty() {
+                let detail = format!("will not able to create pod with invalid DNS label: {name}-{last}");
+                errors.invalid(&path, name, detail);
             }
         }
     }

@@ -279,7 +279,7 @@ pub(super) fn ingress_class(at: &At<'_>, old: Option<&Value>, errors: &mut Error
 pub(super) fn ip_address(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     let name = at.child("metadata").text("name");
     let path = at.path.child("metadata").child("name");
-    if let Some(wrong) = ips::strict_ip(name) {
+    if let Some(wrong) = ips::strict_ip(name).filter(|_| !name.is_empty()) {
         errors.invalid(&path, name, wrong);
     }
     let spec = at.child("spec");

@@ -302,7 +302,8 @@ fn review_versions(at: &At<'_>, known: bool, errors: &mut Errors) {
     }
 }
 
-fn rule(at: &At<'_>, errors: &mut Errors) {
+/// A rule of which requests are meant, of a webhook or of a policy.
+pub(super) fn rule(at: &At<'_>, errors: &mut Errors) {
     let words = |list: &str| at.items(list).iter().filter_map(|one| one.value.as_str()).collect::<Vec<_>>();
     let some = |list: &str, errors: &mut Errors| {
         if words(list).is_empty() {

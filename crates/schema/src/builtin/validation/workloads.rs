@@ -7,8 +7,9 @@ use pilothouse_value::{Map, Value, json, names};
 use super::super::go;
 use super::{At, Errors, SELECTOR_MISMATCH, at_most_all, int_or_percent, label_selector, pod};
 
-/// The selector and the template it must match; `noun` names the kind in the texts.
-fn selector_and_template(spec: &At<'_>, noun: &str, errors: &mut Errors) {
+/// The selector and the template it must match; `noun` names the kind in the texts. Whether the template was looked at: with a
+/// selector that cannot be read it is not.
+fn selector_and_template(spec: &At<'_>, noun: &str, errors: &mut Errors) -> bool {
     let selector = spec.child("selector");
     let before = errors.0.len();
     if selector.value.is_null() {
@@ -26,7 +27,10 @@ fn selector_and_template(spec: &At<'_>, noun: &str, errors: &mut Errors) {
     let unreadable = if noun == "statefulset" { "" } else { "invalid label selector" };
     let template = spec.child("template");
     match LabelSelector::from_object(selector.value) {
-        Err(_) => errors.shown(&selector.path, "v1.LabelSelector", selector.value, unreadable),
+        Err(_) => {
+            errors.shown(&selector.path, "v1.LabelSelector", selector.value, unreadable);
+            return false;
+        }
         // Without a selector nothing matches; an empty one was told above.
         Ok(parsed) if errors.0.len() == before || selector.value.is_null() => {
             if selector.value.is_null() || !parsed.matches(template_labels(&template)) {
@@ -36,6 +40,7 @@ fn selector_and_template(spec: &At<'_>, noun: &str, errors: &mut Errors) {
         Ok(_) => {}
     }
     pod::template(&template, errors);
+    true
 }
 
 fn is_empty_selector(selector: &Value) -> bool {
@@ -77,8 +82,9 @@ fn selector_unchanged(spec: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
 pub(super) fn deployment(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     let spec = at.child("spec");
     errors.not_negative(&spec, &["replicas"]);
-    selector_and_template(&spec, "deployment", errors);
-    always_restarted(&spec, "ReplicaSet", errors);
+    if selector_and_template(&spec, "deployment", errors) {
+        always_restarted(&spec, "ReplicaSet", errors);
+    }
     let strategy = spec.child("strategy");
     let rolling = strategy.child("rollingUpdate");
     match strategy.text("type") {
@@ -123,8 +129,9 @@ fn rolling_update(rolling: &At<'_>, errors: &mut Errors) {
 pub(super) fn replica_set(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     let spec = at.child("spec");
     errors.not_negative(&spec, &["replicas", "minReadySeconds"]);
-    selector_and_template(&spec, "deployment", errors);
-    always_restarted(&spec, "ReplicaSet", errors);
+    if selector_and_template(&spec, "deployment", errors) {
+        always_restarted(&spec, "ReplicaSet", errors);
+    }
     selector_unchanged(&spec, old, errors);
 }
 
