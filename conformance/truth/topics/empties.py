@@ -17,6 +17,7 @@ def run(t):
     bundles(t)
     lists(t)
     other_bytes(t)
+    jobs(t)
 
 
 def bundles(t):
@@ -131,5 +132,24 @@ def other_bytes(t):
         t.json_patch(path + "/b", [{"op": "add", "path": f"/{data}/e", "value": None}], keep=KEEP + [data])
         t.json_patch(path + "/b?dryRun=All", [{"op": "add", "path": f"/{data}/f", "value": None}], keep=KEEP + [data])
         t.apply(path + "/b", obj("v1", kind, "b", **{data: {"a": "", "g": None}}), force=True)
-        t.apply(path + "/b", obj("v1", kind, "b", **{data: {"a": "", "g": None}}), force=True, keep=KEEP)
         t.delete(path + "/b", keep=["kind"])
+
+
+def jobs(t):
+    """Jobs without labels, which have those of their pods."""
+    path = "/apis/batch/v1/namespaces/default/jobs"
+    template = lambda labels: {"metadata": {"labels": labels} if labels is not None else {}, "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+    keep = ["metadata.labels", "metadata.name", "spec.template.metadata", "spec.selector"]
+    for labels in (None, {}, {"a": "b"}):
+        for own in (None, {}, {"a": "b"}, {"c": "d"}):
+            job = obj("batch/v1", "Job", "j", {"labels": own} if own is not None else None, spec={"template": template(labels)})
+            t.post(path + "?dryRun=All", job, keep=keep)
+            t.post(path, job, keep=keep)
+            t.get(path + "/j", keep=keep)
+            t.merge(path + "/j", {"metadata": {"annotations": {"x": "y"}}}, keep=keep)
+            t.delete(path + "/j?propagationPolicy=Background", keep=["kind"])
+            own = {key: value for key, value in job["metadata"].items() if key != "name"}
+            if labels:  # or else what it is called stands in its labels
+                t.post(path, {**job, "metadata": {**own, "generateName": "g-"}}, keep=["metadata.labels"])
+            t.apply(path + "/k", {**job, "metadata": {**own, "name": "k"}}, keep=keep)
+            t.delete(path + "/k?propagationPolicy=Background", keep=["kind"])

@@ -1,7 +1,7 @@
 //! What all requests of one server share, and what one request carries along.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -134,6 +134,7 @@ pub(crate) struct Context {
     pub(crate) notes: Option<Arc<Notes>>,
     warnings: Mutex<Vec<String>>,
     given: Mutex<Option<Value>>,
+    shares_labels: AtomicBool,
 }
 
 impl Context {
@@ -149,6 +150,7 @@ impl Context {
             notes: None,
             warnings: Mutex::new(Vec::new()),
             given: Mutex::new(None),
+            shares_labels: AtomicBool::new(false),
         }
     }
 
@@ -166,6 +168,16 @@ impl Context {
         if has_empty(value) {
             *self.given.lock() = Some(value.clone());
         }
+    }
+
+    /// Takes note of a job that has no labels of its own: until it is stored, those of its pods are its own, whatever they become.
+    pub(crate) fn note_shared_labels(&self, shared: bool) {
+        self.shares_labels.store(shared, Ordering::Relaxed);
+    }
+
+    /// Whether the labels of the job that was read are those of its pods.
+    pub(crate) fn shares_labels(&self) -> bool {
+        self.shares_labels.load(Ordering::Relaxed)
     }
 
     /// The document of [`Context::note_given`].

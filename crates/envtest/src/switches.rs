@@ -104,7 +104,7 @@ pub(crate) fn gates(flags: &Parsed) -> Result<BTreeMap<&'static str, bool>, Flag
 /// Whether `--runtime-config` turns a version of a group off by its own name.
 pub(crate) fn is_off(flags: &Parsed, version: &str) -> bool {
     let said = |pair: &&str| pair.split_once('=').is_some_and(|(key, _)| key == version);
-    let last = flags.list("runtime-config").into_iter().rfind(|pair| said(&pair));
+    let last = flags.list("runtime-config").into_iter().rfind(|pair| said(pair));
     last.and_then(|pair| pair.split_once('=')).is_some_and(|(_, value)| boolean(value) == Ok(false))
 }
 

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use pilothouse_schema::builtin;
 use pilothouse_schema::proto::{self, ProtoError};
 use pilothouse_value::parse::{self, ParseError};
-use pilothouse_value::{Gvk, Status, Value, field, object};
+use pilothouse_value::{Gvk, Map, Status, Value, field, object};
 
 use self::kind::check_version;
 pub(crate) use self::kind::{check_kind, internal_package};
@@ -375,7 +375,9 @@ fn read_kind(
     let complaints = repeated.into_iter().chain(complaints(unknown, spelling.duplicates, text)).collect();
     complain(context, &gvk, complaints, validation)?;
     if is_own {
+        let bare = resource.is("batch", "jobs") && object::labels(&value).is_none_or(Map::is_empty);
         kinds::default(resource, &mut value);
+        context.note_shared_labels(bare && object::labels(&value).is_some());
     }
     Ok(value)
 }

@@ -99,6 +99,13 @@ pub(crate) async fn create_object(
         let named = Target { name: object::name(&value).to_owned(), ..target.clone() };
         let mut object = value.clone();
         strategy::prepare_create(resource, &mut object, &context.user, &state.now());
+        // Where a name is made up, upstream works on a copy.
+        if context.shares_labels()
+            && !generated
+            && let Some(labels) = object.at(&["spec", "template", "metadata", "labels"]).cloned()
+        {
+            object.set(&["metadata", "labels"], labels);
+        }
         let reserved = allocate::reserve(state, resource, &mut object, None, options.dry_run)?;
         let mut errors = metadata::validate(&object, resource, metadata::Written::Created);
         errors.extend(kinds::validate(context, resource, &object, None).await);
