@@ -52,6 +52,14 @@ async fn look(state: &Arc<State>, remote: &Arc<Remote>) -> bool {
         Some((reason, message)) => Err((reason, message, true)),
         None => reach(state, remote).await.map_err(|message| ("FailedDiscoveryCheck", message, false)),
     };
+    // Who reads that somebody can be reached finds what they serve, too.
+    let passes = match &found {
+        Ok(()) => discovery::refresh(state, remote).await,
+        Err((.., passes)) => {
+            remote.served.lock().clear();
+            *passes
+        }
+    };
     if remote.is_gone() {
         return true;
     }
@@ -60,13 +68,7 @@ async fn look(state: &Arc<State>, remote: &Arc<Remote>) -> bool {
         Err((reason, message, _)) => condition(state, false, reason, message),
     };
     tell(state, remote, told).await;
-    match found {
-        Ok(()) => discovery::refresh(state, remote).await,
-        Err((.., passes)) => {
-            discovery::lose(state, remote);
-            passes
-        }
-    }
+    passes
 }
 
 /// The condition that says whether somebody can be reached.

@@ -47,9 +47,11 @@ pub(super) async fn refresh(state: &Arc<State>, remote: &Remote) -> bool {
     served.asked.is_some()
 }
 
-/// Nobody answers: what they served is not known any more.
-pub(super) fn lose(_state: &State, remote: &Remote) {
-    *remote.served.lock() = Served::default();
+impl Served {
+    /// Nobody answers: what they served is not known any more.
+    pub(super) fn clear(&mut self) {
+        *self = Served::default();
+    }
 }
 
 async fn resources(state: &Arc<State>, remote: &Remote) -> Option<Vec<Value>> {

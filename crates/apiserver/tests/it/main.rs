@@ -5,6 +5,8 @@ mod access;
 #[cfg(test)]
 mod admission;
 #[cfg(test)]
+mod aggregated;
+#[cfg(test)]
 mod audited;
 #[cfg(test)]
 mod auth;

@@ -64,7 +64,7 @@ async fn a_service_account_gets_a_token() {
 }
 
 /// A connection over TLS that speaks one protocol, with the server's authority trusted and no client certificate.
-async fn connect(
+pub(crate) async fn connect(
     listening: &pilothouse_apiserver::Listening,
     protocol: Option<&str>,
 ) -> hyper_util::rt::TokioIo<tokio_rustls::client::TlsStream<tokio::net::TcpStream>> {

@@ -3,8 +3,9 @@
 
 use base64::Engine as _;
 use pilothouse_value::field::Error;
-use pilothouse_value::{Value, names};
+use pilothouse_value::{Value, json, names};
 
+use super::super::go;
 use super::{At, Errors, IMMUTABLE};
 
 pub(super) fn flow_schema(at: &At<'_>, errors: &mut Errors) {
@@ -36,6 +37,36 @@ pub(super) fn flow_schema(at: &At<'_>, errors: &mut Errors) {
     }
     for rule in spec.items("rules") {
         flow_rule(&rule, errors);
+    }
+    let groups: (&str, Value, i64, &[&str]) = match at.child("metadata").text("name") {
+        "exempt" => ("exempt", Value::Null, 1, &["system:masters"]),
+        "catch-all" => {
+            let method = json!({"type": "ByUser"});
+            ("catch-all", method, 10_000, &["system:unauthenticated", "system:authenticated"])
+        }
+        _ => return,
+    };
+    let (name, method, precedence, groups) = groups;
+    let subjects: Vec<Value> =
+        groups.iter().map(|group| json!({"kind": "Group", "group": {"name": *group}})).collect();
+    let fixed = json!({
+        "priorityLevelConfiguration": {"name": name}, "matchingPrecedence": precedence, "distinguisherMethod": method,
+        "rules": [{
+            "subjects": subjects,
+            "resourceRules": [{
+                "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": true, "namespaces": ["*"],
+            }],
+            "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+        }],
+    });
+    must_be(&spec, "flowcontrol.FlowSchemaSpec", (&fixed, spec.value), &format!("'{name}'"), errors);
+}
+
+/// The specification of what every server needs is as it is: `seen` is what of it may not be otherwise.
+fn must_be(spec: &At<'_>, of: &str, (fixed, seen): (&Value, &Value), what: &str, errors: &mut Errors) {
+    if go::show(of, fixed) != go::show(of, seen) {
+        let detail = format!("spec of {what} must equal the fixed value");
+        errors.0.push(Error::invalid(&spec.path, Value::Null, detail).showing(go::show(of, spec.value)));
     }
 }
 
@@ -194,6 +225,22 @@ pub(super) fn priority_level(at: &At<'_>, errors: &mut Errors) {
         "Limited" => self::limited(&limited, errors, &mut declared),
         "" => {}
         _ => errors.unsupported(&path, kind, &["Exempt", "Limited"]),
+    }
+    const SPEC: &str = "flowcontrol.PriorityLevelConfigurationSpec";
+    match name {
+        "exempt" => {
+            let mut rest = spec.value.clone();
+            rest.take(&["exempt"]);
+            let what = "'exempt' except the 'spec.exempt' field";
+            must_be(&spec, SPEC, (&json!({"type": "Exempt"}), &rest), what, errors);
+        }
+        "catch-all" => {
+            let fixed = json!({"type": "Limited", "limited": {
+                "nominalConcurrencyShares": 5, "lendablePercent": 0, "limitResponse": {"type": "Reject"},
+            }});
+            must_be(&spec, SPEC, (&fixed, spec.value), "'catch-all'", errors);
+        }
+        _ => {}
     }
     for (member, of) in [(&exempt, "Exempt"), (&limited, "Limited")] {
         if kind != of && !member.value.is_null() {
