@@ -79,6 +79,11 @@ pub(crate) struct RuleContext<'a> {
     pub(crate) is_unchanged: bool,
 }
 
+/// How deep a schema may nest. Upstream has no limit but that of JSON; ours is for what is made of schemas, and far from what anybody
+/// writes.
+const DEEPEST: usize = 1_000;
+
+/// Makes the node of a schema, and finds all that is wrong with it.
 pub(crate) fn check(
     schema: &Value,
     path: &Path,
@@ -86,6 +91,10 @@ pub(crate) fn check(
     rules: RuleContext<'_>,
 ) -> (Schema, Vec<field::Error>) {
     let props = Props(schema);
+    if props.is_deeper_than(DEEPEST) {
+        let detail = format!("OpenAPIV3Schema is nested deeper than {DEEPEST} levels");
+        return (Default::default(), vec![field::Error::invalid(path, "", detail)]);
+    }
     let node = build(props);
     let mut errors = Vec::new();
     let unsupported = rules::unsupported(props);

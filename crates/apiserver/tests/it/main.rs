@@ -25,6 +25,8 @@ mod crd_conversion;
 #[cfg(test)]
 mod create;
 #[cfg(test)]
+mod deep;
+#[cfg(test)]
 mod delete;
 #[cfg(test)]
 mod discovery;

@@ -121,13 +121,19 @@ impl<'a> Props<'a> {
 
     /// Whether `test` holds for this node or any below it.
     pub(crate) fn any(self, test: &mut impl FnMut(Self) -> bool) -> bool {
-        if test(self) {
-            return true;
-        }
+        test(self) || self.children().into_iter().any(|child| deeper(|| child.any(test)))
+    }
+
+    /// Whether nodes stand in nodes for more than so many levels.
+    pub(crate) fn is_deeper_than(self, levels: usize) -> bool {
+        let Some(below) = levels.checked_sub(1) else { return true };
+        self.children().into_iter().any(|child| deeper(|| child.is_deeper_than(below)))
+    }
+
+    /// The nodes right below this one.
+    fn children(self) -> Vec<Self> {
         let lists = ["allOf", "anyOf", "oneOf"].into_iter().flat_map(|key| self.list(key));
         let ones = [self.items(), self.child("not"), self.additional_schema()].into_iter().flatten();
-        let children: Vec<Self> =
-            lists.chain(ones).chain(self.properties().map(|(_, child)| child)).collect();
-        children.into_iter().any(|child| deeper(|| child.any(test)))
+        lists.chain(ones).chain(self.properties().map(|(_, child)| child)).collect()
     }
 }
