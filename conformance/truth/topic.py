@@ -116,7 +116,7 @@ class Topic:
         kind = response.headers.get("Content-Type", "")
         if kind != "application/json":
             step["type"] = kind
-        warnings = re.findall(r'299 - "((?:[^"\\]|\\.)*)"', response.headers.get("Warning", ""))
+        warnings = re.findall(r'299 - "((?:[^"\\]|\\.)*)"', utf8(response.headers.get("Warning", "")))
         if warnings:
             step["warnings"] = [self.text(re.sub(r"\\(.)", r"\1", w)) for w in warnings]
         if self.heads:
@@ -304,6 +304,7 @@ class Topic:
         except (http.client.RemoteDisconnected, http.client.IncompleteRead):  # what a panic of a handler comes to
             response.status_code, response._content = 0, b""
             return response
+        response.encoding = "utf-8"
         joined = {}
         for name, value in answer.getheaders():
             value = value.encode("latin-1").decode(errors="replace")
@@ -524,6 +525,14 @@ def deep(value, parts):
     for part in parts:
         found = [inner for one in found for inner in members(one, part)]
     return found
+
+
+def utf8(header):
+    """A header whose bytes the client library took for characters of that number."""
+    try:
+        return header.encode("latin-1").decode(errors="replace")
+    except UnicodeEncodeError:
+        return header
 
 
 def has_whole_floats(value):

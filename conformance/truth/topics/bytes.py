@@ -30,7 +30,7 @@ def paths(t):
         t.get(f"/api/v1/{odd}", raw=True)
         t.get(f"/{odd}", raw=True)
     for odd in FEW:
-        for path in (f"/api/v1/namespaces/{odd}", f"/api/v1/namespaces/{odd}/configmaps", f"/api/{odd}/pods", f"/apis/{odd}/v1/pods", f"/apis/apps/{odd}/pods", f"/apis/{odd}", f"/api/{odd}", f"{CM}/x/{odd}", f"{CORE}/pods/p/{odd}", f"/healthz/{odd}", f"/livez/{odd}", f"/logs/{odd}", f"/openapi/v3/{odd}", f"{ANYS}/{odd}", f"/apis/example.com/v1/{odd}", f"/apis/example.com/{odd}/anys", f"{ANYS}/x/{odd}", f"/version/{odd}", f"{CORE}/secrets/{odd}", f"{CORE}/services/{odd}/proxy/{odd}", f"{APPS}/deployments/{odd}/scale", f"{CORE}/pods/{odd}/log", f"/api/v1/nodes/{odd}", f"/api/v1/watch/namespaces/{odd}/configmaps?timeoutSeconds=1", f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{odd}"):
+        for path in (f"/api/v1/namespaces/{odd}", f"/api/v1/namespaces/{odd}/configmaps", f"/api/{odd}/pods", f"/apis/{odd}/v1/pods", f"/apis/apps/{odd}/pods", f"/apis/{odd}", f"/api/{odd}", f"{CM}/x/{odd}", f"{CORE}/pods/p/{odd}", f"/healthz/{odd}", f"/livez/{odd}", f"/logs/{odd}", f"/openapi/v3/{odd}", f"{ANYS}/{odd}", f"/apis/example.com/v1/{odd}", f"/apis/example.com/{odd}/anys", f"{ANYS}/x/{odd}", f"/version/{odd}", f"{CORE}/secrets/{odd}", f"{APPS}/deployments/{odd}/scale", f"{CORE}/pods/{odd}/log", f"/api/v1/nodes/{odd}", f"/api/v1/watch/namespaces/{odd}/configmaps?timeoutSeconds=1", f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{odd}"):
             t.get(path, raw=True, keep=["kind", "metadata"])
         for user in ("nobody", None):
             more = {"user": user} if user else {}
@@ -95,7 +95,6 @@ def headers(t):
             t.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", '{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}', headers={"Impersonate-User": "bob", name: {"latin-1": odd}}, raw=True, written=True)
         t.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", '{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}', headers={"Impersonate-User": "bob", "Impersonate-Group": {"latin-1": odd}}, raw=True)
         t.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", '{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}', headers={"Impersonate-User": "bob", "Impersonate-Extra-A": {"latin-1": odd}}, raw=True)
-        t.get(CM + "/x", headers={"Authorization": {"latin-1": f"Bearer {odd}"}}, raw=True)
         t.get("/version", headers={"Accept": {"latin-1": odd}}, raw=True)
         t.get("/apis", headers={"Accept": {"latin-1": odd}}, raw=True, keep=["kind"])
 
@@ -137,8 +136,9 @@ def bodies(t):
         t.post(CORE + "/secrets?dryRun=All", b'{"apiVersion":"v1","kind":"Secret","metadata":{"name":"x"},"data":{"a":"' + odd + b'"}}', keep=["data"])
         t.post("/apis/coordination.k8s.io/v1/namespaces/default/leases?dryRun=All", b'{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"x"},"spec":{"renewTime":"' + odd + b'"}}', keep=["spec"])
         t.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All", b'{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"' + odd + b'"},"spec":{"group":"' + odd + b'","scope":"Namespaced","names":{"plural":"' + odd + b'","kind":"' + odd + b'"},"versions":[{"name":"' + odd + b'","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"' + odd + b'","properties":{"' + odd + b'":{"type":"string","pattern":"' + odd + b'"}}}}}]}}', keep=["kind"])
+        t.post(CM, config_map(name=b"gone"), keep=["kind"])
         for body in (b'{"kind":"' + odd + b'"}', b'{"propagationPolicy":"' + odd + b'"}', b'{"preconditions":{"uid":"' + odd + b'"}}', b'{"dryRun":["' + odd + b'"]}', odd, b'{"' + odd + b'":1}'):
-            t.delete(CM + "/x?dryRun=All", body, keep=["kind"])
+            t.delete(CM + "/gone", body, keep=["kind"])
         t.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", b'{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{"user":"' + odd + b'","resourceAttributes":{"verb":"' + odd + b'","resource":"' + odd + b'","name":"' + odd + b'"}}}', keep=["spec", "status"])
         t.post("/apis/rbac.authorization.k8s.io/v1/clusterroles?dryRun=All", b'{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"' + odd + b'"},"rules":[]}', keep=["kind"])
 

@@ -19,6 +19,7 @@ use pilothouse_value::{Status, Timestamp, Value, json, object, parse};
 use crate::authentication::user::User;
 use crate::authorization::rbac::Attributes;
 use crate::doors::body::Body;
+use crate::request;
 use policy::{Level, Stage, Wanted};
 
 pub use policy::{AuditPolicy, AuditPolicyError};
@@ -140,7 +141,7 @@ impl AuditLog {
         if !addresses.is_empty() {
             event.set(&["sourceIPs"], addresses);
         }
-        let agent = head.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+        let agent = head.headers.get(header::USER_AGENT).and_then(request::header_text);
         if let Some(agent) = agent.filter(|agent| !agent.is_empty()) {
             let agent = match agent.get(..LONGEST_AGENT) {
                 Some(start) if start.len() < agent.len() => format!("{start}...TRUNCATED"),
@@ -347,7 +348,7 @@ fn user_info(user: &User) -> Value {
 
 /// The addresses that a request came by: what proxies say, and who opened the connection.
 fn addresses(headers: &HeaderMap, peer: Option<IpAddr>) -> Vec<String> {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let text = |name: &str| headers.get(name).and_then(request::header_text).unwrap_or_default();
     let mut addresses: Vec<IpAddr> =
         text("x-forwarded-for").split(',').filter_map(|part| part.trim().parse().ok()).collect();
     if let Ok(real) = text("x-real-ip").trim().parse::<IpAddr>()

@@ -36,7 +36,7 @@ use crate::fairness;
 use crate::pages;
 use crate::pages::process::{self, Page};
 use crate::registry::resource::Resource;
-use crate::request::{Query, RequestInfo};
+use crate::request::{self, Query, RequestInfo};
 use crate::request::{intake, options, place};
 use crate::state::{Context, State, Target};
 use crate::streaming::WatchSocket;
@@ -62,7 +62,7 @@ pub(crate) enum Origin {
 }
 
 /// Answers a request.
-pub(crate) async fn handle<B>(state: Arc<State>, origin: Origin, request: Request<B>) -> Response<Body>
+pub(crate) async fn handle<B>(state: Arc<State>, origin: Origin, mut request: Request<B>) -> Response<Body>
 where
     B: http_body::Body + Send + 'static,
     B::Data: Into<Bytes> + Send,
@@ -73,6 +73,7 @@ where
         .get("audit-id")
         .cloned()
         .or_else(|| HeaderValue::from_str(&uuid::Uuid::new_v4().to_string()).ok());
+    request::make_text(request.headers_mut());
     let pretty = negotiate::wants_pretty(
         Query::parse(request.uri().query()).get("pretty"),
         text(request.headers(), header::USER_AGENT),
@@ -81,7 +82,7 @@ where
     let head = request.method() == http::Method::HEAD;
     let compresses =
         matches!(origin, Origin::Network { compress: true, .. }) && compress::wanted(request.headers());
-    let id = audit_id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();
+    let id = audit_id.as_ref().and_then(request::header_text).unwrap_or_default();
     let mut level = None;
     let (comes_in, script) = match origin {
         Origin::Network { .. } => (Some(state.clone()), state.network.origin(request.headers())),
@@ -98,7 +99,7 @@ where
     let mut response = match AssertUnwindSafe(answer).catch_unwind().await {
         Ok(Ok(response)) => response,
         Ok(Err(status)) => {
-            let accept = accept.as_ref().and_then(|value| value.to_str().ok());
+            let accept = accept.as_ref().and_then(request::header_text);
             render::failure(&status, negotiate::of_failure(accept, pretty))
         }
         Err(panic) => {
@@ -130,7 +131,7 @@ where
 }
 
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
+    headers.get(name).and_then(request::header_text)
 }
 
 /// Finds out who asks, and lets the audit log know; then the request is carried out.
@@ -335,7 +336,7 @@ where
         custom: !resource.is_built_in(),
     };
     let accept = request.headers().get(header::ACCEPT).cloned();
-    let accept = accept.as_ref().and_then(|value| value.to_str().ok());
+    let accept = accept.as_ref().and_then(request::header_text);
     let accepted = negotiate::accept(accept, endpoint)?;
     if request.method() == http::Method::HEAD && resource.is_built_in() {
         // Upstream routes GET alone; the handler of defined kinds does not look at the method again.

@@ -53,14 +53,14 @@ fn check_depth(doc: &Value) -> Result<(), PatchError> {
     Ok(())
 }
 
-/// What strict decoding finds wrong in a patch that can be applied all the same: fields that no operation has.
-/// The texts are ready for `strict decoding error: …` and for warnings.
-pub fn strict_errors(patch: &Value) -> Vec<String> {
+/// What strict decoding finds wrong in a patch that can be applied all the same: the paths of fields that no operation has, such
+/// as `[0].why`.
+pub fn unknown_fields(patch: &Value) -> Vec<String> {
     let mut found = Vec::new();
     for (index, operation) in patch.as_array().into_iter().flatten().enumerate() {
         for (key, _) in operation.as_object().into_iter().flat_map(Map::iter) {
             if !matches!(key, "op" | "path" | "from" | "value") {
-                found.push(format!("json patch unknown field \"[{index}].{key}\""));
+                found.push(format!("[{index}].{key}"));
             }
         }
     }

@@ -57,20 +57,21 @@ pub fn validate_status(schema: &Schema, new: &Value, old: &Value) -> Vec<field::
     errors
 }
 
-/// What is wrong with the values alone, as a default is checked.
-pub(crate) fn validate_values(
-    schema: &Schema,
-    new: &Value,
-    old: Option<&Value>,
-    path: &Path,
-) -> Vec<field::Error> {
-    let mut validator = Validator { base: path, name: String::new() };
+/// What is wrong with the values alone.
+fn validate_values(schema: &Schema, new: &Value, old: Option<&Value>, path: &Path) -> Vec<field::Error> {
+    let mut validator = Validator { base: path, name: String::new(), of_default: false };
     validator
         .node(schema, new, old.map(|value| Old { value, schema }))
         .errors
         .into_iter()
         .map(|(_, error)| error)
         .collect()
+}
+
+/// What is wrong with a default. Upstream does not look at its type where a whole number or a text may stand.
+pub(crate) fn validate_default(schema: &Schema, value: &Value, path: &Path) -> Vec<field::Error> {
+    let mut validator = Validator { base: path, name: String::new(), of_default: true };
+    validator.node(schema, value, None).errors.into_iter().map(|(_, error)| error).collect()
 }
 
 /// What one node had to say. Of alternatives that all fail, the one with the most matches is reported.
@@ -104,9 +105,15 @@ struct Validator<'a> {
     base: &'a Path,
     /// The dotted name of the current value, below `base`.
     name: String,
+    /// Whether the value is a default.
+    of_default: bool,
 }
 
 impl Validator<'_> {
+    fn has_type(&self, schema: &Schema) -> bool {
+        if schema.int_or_string { !self.of_default } else { schema.kind.is_some() }
+    }
+
     fn path(&self) -> Path {
         match self.name.trim_start_matches('.') {
             "" => self.base.clone(),
@@ -157,7 +164,7 @@ impl Validator<'_> {
             self.check_enumeration(constraints, value, &mut out);
             return out;
         }
-        if has_type(schema) || format.is_some() {
+        if self.has_type(schema) || format.is_some_and(|_| !schema.int_or_string) {
             self.check_type(schema, format, value, &mut out);
             out.matches += 1;
         }
@@ -205,7 +212,7 @@ impl Validator<'_> {
     }
 
     fn check_null(&self, schema: &Schema, out: &mut Outcome) {
-        if has_type(schema) && !schema.nullable {
+        if self.has_type(schema) && !schema.nullable {
             self.wrong_type(out, &type_names(schema), "null");
         } else {
             out.matches += 1;
@@ -446,10 +453,6 @@ fn keep_better(best: &mut Option<Outcome>, found: Outcome) {
     if best.as_ref().is_none_or(|best| found.matches > best.matches) {
         *best = Some(found);
     }
-}
-
-fn has_type(schema: &Schema) -> bool {
-    schema.int_or_string || schema.kind.is_some()
 }
 
 fn allows_type(schema: &Schema, kind: Type) -> bool {

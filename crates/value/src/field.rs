@@ -235,6 +235,12 @@ impl Error {
             text.push_str(": ");
             match (&self.shown, &self.value) {
                 (Shown::Text(shown), _) => text.push_str(shown),
+                // Those that have few values have a type of their own in Go, which is shown as JSON has it.
+                (_, Value::String(s)) if self.kind == ErrorKind::NotSupported => {
+                    let mut shown = Vec::new();
+                    crate::go_json::string(s, &mut shown);
+                    text.push_str(&String::from_utf8_lossy(&shown));
+                }
                 (_, Value::String(s)) => text.push_str(&quote(s)),
                 (_, other @ (Value::Array(_) | Value::Object(_))) => {
                     text.push_str(&escape_html(other.to_json()));
@@ -280,6 +286,17 @@ pub fn escape_html(json: String) -> String {
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
+    for chunk in crate::octets::bytes(text).utf8_chunks() {
+        quote_into(chunk.valid(), &mut out);
+        for byte in chunk.invalid() {
+            out.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn quote_into(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),
@@ -298,8 +315,6 @@ pub fn quote(text: &str) -> String {
             c => out.push_str(&format!("\\U{:08x}", c as u32)),
         }
     }
-    out.push('"');
-    out
 }
 
 /// Whether a character is one of those that Go's `unicode.IsPrint` lets through: letters, marks, numbers, punctuation, symbols

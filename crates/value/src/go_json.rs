@@ -1,29 +1,35 @@
 //! JSON as Go's `encoding/json` writes it: what HTML could misread is escaped, and numbers have Go's exponents. A server's
 //! answers are written so.
 
-use crate::Value;
 use crate::stack::deeper;
+use crate::{Value, octets};
 
 /// Appends a document, the members of its objects in the order of their keys.
 pub fn write(value: &Value, out: &mut Vec<u8>) {
-    write_as::<true>(value, out);
+    write_as::<true, false>(value, out);
+}
+
+/// Appends a document as [`write()`] does, in the form in which it is read again from where it is stored: a zero has no sign.
+pub fn write_stored(value: &Value, out: &mut Vec<u8>) {
+    write_as::<true, true>(value, out);
 }
 
 /// Appends a document as [`write()`] does, and leaves alone what HTML could misread.
 pub fn write_plain(value: &Value, out: &mut Vec<u8>) {
-    write_as::<false>(value, out);
+    write_as::<false, false>(value, out);
 }
 
-fn write_as<const HTML: bool>(value: &Value, out: &mut Vec<u8>) {
+fn write_as<const HTML: bool, const STORED: bool>(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.extend_from_slice(b"null"),
         Value::Bool(true) => out.extend_from_slice(b"true"),
         Value::Bool(false) => out.extend_from_slice(b"false"),
         Value::Int(number) => integer(*number, out),
+        Value::Float(0.0) if STORED => out.push(b'0'),
         Value::Float(number) => float(*number, out),
         Value::Spelled(literal) => out.extend_from_slice(literal.as_bytes()),
         Value::String(text) => string_as::<HTML>(text, out),
-        Value::Array(items) => deeper(|| list(items, out, write_as::<HTML>)),
+        Value::Array(items) => deeper(|| list(items, out, write_as::<HTML, STORED>)),
         Value::Object(map) => deeper(|| {
             out.push(b'{');
             for (at, (key, value)) in map.iter().enumerate() {
@@ -32,7 +38,7 @@ fn write_as<const HTML: bool>(value: &Value, out: &mut Vec<u8>) {
                 }
                 string_as::<HTML>(key, out);
                 out.push(b':');
-                write_as::<HTML>(value, out);
+                write_as::<HTML, STORED>(value, out);
             }
             out.push(b'}');
         }),
@@ -56,12 +62,34 @@ pub fn string(text: &str, out: &mut Vec<u8>) {
     string_as::<true>(text, out);
 }
 
+/// Which bytes of a string may have to be escaped.
+const fn special(html: bool) -> [bool; 256] {
+    let mut bytes = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let for_html = matches!(byte as u8, b'<' | b'>' | b'&' | 0xe2);
+        bytes[byte] = byte < 32
+            || matches!(byte as u8, b'"' | b'\\')
+            || byte as u8 == octets::MARK_BYTES.0
+            || (html && for_html);
+        byte += 1;
+    }
+    bytes
+}
+
+static SPECIAL: [bool; 256] = special(false);
+static SPECIAL_IN_HTML: [bool; 256] = special(true);
+
 fn string_as<const HTML: bool>(text: &str, out: &mut Vec<u8>) {
+    let special = if HTML { &SPECIAL_IN_HTML } else { &SPECIAL };
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     out.push(b'"');
     let bytes = text.as_bytes();
     let mut start = 0;
     for (at, byte) in bytes.iter().enumerate() {
+        if !special[usize::from(*byte)] {
+            continue;
+        }
         let short = match byte {
             b'"' => b'"',
             b'\\' => b'\\',
@@ -72,6 +100,13 @@ fn string_as<const HTML: bool>(text: &str, out: &mut Vec<u8>) {
             12 => b'f',
             0..=31 => 0,
             b'<' | b'>' | b'&' if HTML => 0,
+            // What stands for bytes that are no text.
+            _ if *byte == octets::MARK_BYTES.0
+                && bytes.get(at + 1..at + 4) == Some(&octets::MARK_BYTES.1[..]) =>
+            {
+                out.extend_from_slice(bytes.get(start..at).unwrap_or_default());
+                return octets_as::<HTML>(text.get(at..).unwrap_or_default(), out);
+            }
             // U+2028 and U+2029, which end a line for JavaScript.
             0xe2 if HTML && matches!(bytes.get(at + 1..at + 3), Some([0x80, 0xa8 | 0xa9])) => {
                 out.extend_from_slice(bytes.get(start..at).unwrap_or_default());
@@ -93,6 +128,27 @@ fn string_as<const HTML: bool>(text: &str, out: &mut Vec<u8>) {
         }
     }
     out.extend_from_slice(bytes.get(start..).unwrap_or_default());
+    out.push(b'"');
+}
+
+/// Appends the rest of a string that has bytes which are no text.
+fn octets_as<const HTML: bool>(rest: &str, out: &mut Vec<u8>) {
+    for chunk in octets::bytes(rest).utf8_chunks() {
+        for c in chunk.valid().chars() {
+            let quoted = out.len();
+            if u32::from(c) >= 0x10_0000 {
+                out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                continue;
+            }
+            string_as::<HTML>(c.encode_utf8(&mut [0; 4]), out);
+            // Without the quotes around it.
+            out.remove(quoted);
+            out.pop();
+        }
+        for _ in chunk.invalid() {
+            out.extend_from_slice(b"\\ufffd");
+        }
+    }
     out.push(b'"');
 }
 

@@ -13,6 +13,7 @@ mod map;
 pub mod names;
 mod number;
 pub mod object;
+pub mod octets;
 pub mod parse;
 mod quantity;
 pub mod selector;

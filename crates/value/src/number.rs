@@ -32,6 +32,16 @@ impl Value {
         String::from_utf8(text).ok()
     }
 
+    /// The first number within that no float can hold, as it is spelled.
+    pub fn too_large(&self) -> Option<&str> {
+        match self {
+            Self::Spelled(literal) => Self::number(literal).is_none().then_some(literal),
+            Self::Array(items) => deeper(|| items.iter().find_map(Self::too_large)),
+            Self::Object(map) => deeper(|| map.values().find_map(Self::too_large)),
+            _ => None,
+        }
+    }
+
     /// Reads every number that is kept as it is spelled, as [`Value::number`] does.
     ///
     /// # Errors

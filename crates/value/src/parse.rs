@@ -19,6 +19,8 @@ pub struct Parsed {
     pub duplicates: Vec<String>,
     /// Whether numbers may be kept as they are spelled: [`Value::read_numbers`] reads them.
     pub spelled: bool,
+    /// What [`Merged::replaced`] tells, if somebody wants to know.
+    pub(crate) replaced: Vec<Value>,
 }
 
 /// The text is not a document.
@@ -54,13 +56,24 @@ pub fn json_spelled(text: &[u8]) -> Result<Parsed, ParseError> {
     tolerantly(text, |text| Reader::new(text, Numbers::Spelled))
 }
 
-/// Parses one JSON document as Go reads it into a struct: an object whose key comes twice is filled from both. For a text that
-/// [`json_spelled`] has read, whose numbers are kept in the same way.
+/// A document in which keys came twice, as Go reads it into a struct.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Merged {
+    /// The document: an object whose key comes twice is filled from both, of everything else the last one stays.
+    pub value: Value,
+    /// Of every value that did not stay, a document that has nothing but it, at most 100: each is read, and refused if it does not
+    /// fit.
+    pub replaced: Vec<Value>,
+}
+
+/// Parses one JSON document as Go reads it into a struct. For a text that [`json_spelled`] has read, whose numbers are kept in the
+/// same way.
 ///
 /// # Errors
 /// As [`json_spelled`].
-pub fn json_merging(text: &[u8]) -> Result<Value, ParseError> {
-    tolerantly(text, |text| Reader::merging(text)).map(|parsed| parsed.value)
+pub fn json_merging(text: &[u8]) -> Result<Merged, ParseError> {
+    let Parsed { value, replaced, .. } = tolerantly(text, |text| Reader::merging(text))?;
+    Ok(Merged { value, replaced })
 }
 
 /// Shows the paths of all keys of a JSON document, such as `spec.ports[0].name`, in the order of the text: the order in which
@@ -90,6 +103,8 @@ pub struct ParsedYaml {
     pub value: Value,
     /// What strict decoding says of each such key, such as `line 4: key "a" already set in map`; lines count from one.
     pub repeated: Vec<String>,
+    /// Whether numbers may be kept as they are spelled: [`Value::read_numbers`] reads them.
+    pub spelled: bool,
 }
 
 /// Parses the first YAML document of a text as Kubernetes' own readers do: the grammar, the scalars and the messages are those of
@@ -100,9 +115,21 @@ pub struct ParsedYaml {
 /// [`ParseError::Yaml`] for anything that is not YAML, that has no form in JSON, that nests deeper than JSON may, or that anchors
 /// make too large.
 pub fn yaml(text: impl AsRef<[u8]>) -> Result<ParsedYaml, ParseError> {
-    let (value, repeated) =
+    let mut parsed = yaml_spelled(text)?;
+    if std::mem::take(&mut parsed.spelled) {
+        parsed.value.read_numbers().map_err(ParseError::Number)?;
+    }
+    Ok(parsed)
+}
+
+/// Parses YAML as [`yaml`] does, and keeps the spelling of whole numbers that fit in no `i64`: for what is read by its type.
+///
+/// # Errors
+/// As [`yaml`].
+pub fn yaml_spelled(text: impl AsRef<[u8]>) -> Result<ParsedYaml, ParseError> {
+    let crate::yaml::Read { value, repeated, spelled } =
         crate::yaml::read(text.as_ref()).map_err(|error| ParseError::Yaml(error.to_string()))?;
-    Ok(ParsedYaml { value, repeated })
+    Ok(ParsedYaml { value, repeated, spelled })
 }
 
 #[cfg(test)]
@@ -120,7 +147,7 @@ mod tests {
             let text = nested(levels);
             let read = json(text.as_bytes()).unwrap();
             assert!(read.value.to_json() == text, "{levels}");
-            assert!(json_merging(text.as_bytes()).unwrap() == read.value, "{levels}");
+            assert!(json_merging(text.as_bytes()).unwrap().value == read.value, "{levels}");
             let mut keys = 0;
             json_keys(text.as_bytes(), |_| keys += 1);
             assert_eq!(keys, levels.div_ceil(3));
@@ -185,9 +212,10 @@ mod tests {
         assert_eq!(small.to_json(), "[\"\u{fffd}\",1,0,100]");
         let plain = json_spelled(br#"{"a":1,"b":-9223372036854775808}"#).unwrap();
         assert!(!plain.spelled);
-        assert_eq!(
-            json_merging(br#"{"a":{"b":1.0},"a":{"c":1e400}}"#).unwrap().to_json(),
-            r#"{"a":{"b":1.0,"c":1e400}}"#
-        );
+        let merged =
+            json_merging(br#"{"x":[{"y":1e3,"y":2}],"a":{"b":1.0},"a":{"b":3,"c":1e400},"x":[]}"#).unwrap();
+        assert_eq!(merged.value.to_json(), r#"{"a":{"b":3,"c":1e400},"x":[]}"#);
+        let replaced: Vec<_> = merged.replaced.iter().map(Value::to_json).collect();
+        assert_eq!(replaced, [r#"{"x":[{"y":1e3}]}"#, r#"{"a":{"b":1.0}}"#, r#"{"x":[{"y":2}]}"#]);
     }
 }

@@ -69,9 +69,8 @@ impl Quantity {
                 shift = length(&rounded) - length(&digits) - 9;
             }
         }
-        // Exponents are multiples of three, and units end at a quintillion.
+        // Exponents are multiples of three.
         let exponent = shift - shift.rem_euclid(3);
-        let exponent = if parts.style == Style::DecimalSi { exponent.min(18) } else { exponent };
         digits.extend(std::iter::repeat_n('0', usize::try_from(shift - exponent).unwrap_or_default()));
         let sign = if parts.negative { "-" } else { "" };
         Ok(format!("{sign}{digits}{}", unit(parts.style, exponent)))
@@ -80,7 +79,16 @@ impl Quantity {
     /// Whether a server takes a quantity for whole: it counts thousandths in 64 bits and looks at what is left of them, whether
     /// they fit or not. What is no quantity is not whole.
     pub fn is_whole(text: &str) -> bool {
-        Parts::of(text).is_ok_and(|parts| parts.wrapped_milli() % 1000 == 0)
+        Parts::of(text).is_ok_and(|parts| parts.wrapped(3) % 1000 == 0)
+    }
+
+    /// The whole number, rounded up, that upstream takes a quantity for where it does not look whether it fits in 64 bits. What is no
+    /// quantity is nothing.
+    pub fn wrapped_value(text: &str) -> i64 {
+        Parts::of(text).map_or(0, |parts| {
+            let value = parts.wrapped(0);
+            if parts.negative { value.wrapping_neg() } else { value }
+        })
     }
 
     /// The sum, printed in the style of `self` unless that is nothing. It stops at the largest number there is.
@@ -244,13 +252,13 @@ impl<'a> Parts<'a> {
         nano.min(CAP * NANO)
     }
 
-    /// The magnitude in thousandths, rounded up, as upstream has it: in 64 bits that overflow.
-    fn wrapped_milli(&self) -> i64 {
+    /// The magnitude in units of that many decimal places (0 or 3), rounded up, as upstream has it: in 64 bits that overflow.
+    fn wrapped(&self, finest: i64) -> i64 {
         if self.base == 2 {
-            return low_bits(div_up(self.binary_nano(), NANO / 1000));
+            return low_bits(div_up(self.binary_nano(), if finest == 0 { NANO } else { NANO / 1000 }));
         }
         let places = length(self.whole).max(1) + length(self.fraction);
-        let scale = self.exponent - length(self.fraction) + 3;
+        let scale = self.exponent - length(self.fraction) + finest;
         if places <= 18 && scale > 3 && !matches!(scale, 6 | 9) {
             // A number that is short enough is multiplied step by step, and is nothing once it overflows.
             let value: i64 = [self.whole, self.fraction].concat().parse().unwrap_or_default();
@@ -261,16 +269,18 @@ impl<'a> Parts<'a> {
         let wrapped = |digits: &str| {
             digits.bytes().fold(0u64, |sum, b| sum.wrapping_mul(10).wrapping_add(u64::from(b - b'0')))
         };
-        let milli = match usize::try_from(-(shift + 3)) {
+        let value = match usize::try_from(-(shift + finest)) {
             // What is cut off ends with a digit that is not zero.
             Ok(cut) if cut > 0 && !digits.is_empty() => {
                 let kept = digits.get(..digits.len().saturating_sub(cut)).unwrap_or_default();
                 wrapped(kept).wrapping_add(1)
             }
             // From 64 on, the power has no bits left in 64.
-            _ => wrapped(&digits).wrapping_mul(10u64.wrapping_pow(u32::try_from(shift + 3).unwrap_or(64))),
+            _ => {
+                wrapped(&digits).wrapping_mul(10u64.wrapping_pow(u32::try_from(shift + finest).unwrap_or(64)))
+            }
         };
-        milli.cast_signed()
+        value.cast_signed()
     }
 
     /// Whether upstream keeps the text as it is: it takes it for canonical.
@@ -370,7 +380,7 @@ impl fmt::Display for Quantity {
             );
         }
         let (mut n, mut exponent) = (self.nano, -9);
-        while n % 1000 == 0 && (exponent < 18 || self.style == Style::DecimalExponent) {
+        while n % 1000 == 0 {
             n /= 1000;
             exponent += 3;
         }
@@ -378,7 +388,7 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// The unit for a power of ten.
+/// The unit for a power of ten. Those of the decimal style end at a quintillion, and upstream writes none for what is beyond.
 fn unit(style: Style, exponent: i64) -> String {
     match (style, exponent) {
         (_, 0) => String::new(),

@@ -56,10 +56,20 @@ impl std::fmt::Display for Error {
     }
 }
 
-/// A document and the keys that came twice, such as `line 4: key "a" already set in map`, in the order of the text.
-pub(crate) fn read(bytes: &[u8]) -> Result<(Value, Vec<String>), Error> {
+/// What a text says.
+#[derive(Debug, Default)]
+pub(crate) struct Read {
+    /// The document; numbers that fit in no `i64` may be kept as they are spelled.
+    pub(crate) value: Value,
+    /// The keys that came twice, such as `line 4: key "a" already set in map`, in the order of the text.
+    pub(crate) repeated: Vec<String>,
+    /// Whether there may be such numbers.
+    pub(crate) spelled: bool,
+}
+
+pub(crate) fn read(bytes: &[u8]) -> Result<Read, Error> {
     if let Some(value) = shortcut::plain_json(bytes) {
-        return Ok((value, Vec::new()));
+        return Ok(Read { value, ..Read::default() });
     }
     let source = source::Source::new(bytes);
     let document = compose::compose(&source)?;

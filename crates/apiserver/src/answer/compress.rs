@@ -7,13 +7,14 @@ use flate2::write::GzEncoder;
 use http::{HeaderMap, HeaderValue, Response, header};
 
 use crate::doors::body::Body;
+use crate::request;
 
 /// Smaller answers are sent as they are.
 const THRESHOLD: usize = 128 * 1024;
 
 /// Whether a client takes gzip.
 pub(crate) fn wanted(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(request::header_text);
     values.flat_map(|value| value.split(',')).any(|clause| {
         let mut parts = clause.split(';').map(str::trim);
         let is_gzip = parts.next() == Some("gzip");

@@ -39,7 +39,7 @@ impl Document {
             }
             Document::Stored(object) => out.extend_from_slice(object.bytes()),
             Document::Made(value) if is_built_in(value) => builtin::write_json(value, out),
-            Document::Made(value) => go_json::write(value, out),
+            Document::Made(value) => go_json::write_stored(value, out),
         }
     }
 
@@ -135,7 +135,7 @@ fn encode_fields(value: &Value, out: &mut Vec<u8>) {
         first = false;
         go_json::string(key, out);
         out.push(b':');
-        go_json::write(field, out);
+        go_json::write_stored(field, out);
     }
     out.push(b'}');
 }

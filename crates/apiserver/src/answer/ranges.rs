@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, hea
 
 use crate::answer::render;
 use crate::doors::body::Body;
+use crate::request;
 
 /// The head of a request for a document.
 #[derive(Clone, Copy)]
@@ -19,7 +20,7 @@ pub(crate) struct Asked<'a> {
 impl<'a> Asked<'a> {
     /// The first value of a header; `None` also if it is empty.
     fn text(self, name: HeaderName) -> Option<&'a str> {
-        self.headers.get(name).and_then(|value| value.to_str().ok()).filter(|text| !text.is_empty())
+        self.headers.get(name).and_then(request::header_text).filter(|text| !text.is_empty())
     }
 
     fn reads(self) -> bool {
@@ -35,7 +36,7 @@ pub(crate) fn serve(
     since: SystemTime,
     whole: impl FnOnce() -> Bytes,
 ) -> Response<Body> {
-    let tag = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok()).unwrap_or_default();
+    let tag = response.headers().get(header::ETAG).and_then(request::header_text).unwrap_or_default();
     let refused = refusal(asked, tag, since);
     let wanted = asked.text(header::RANGE).filter(|_| may_be_part(asked, tag, since));
     let has_tag = !tag.is_empty();
@@ -70,7 +71,7 @@ pub(crate) fn serve(
         many => {
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;
             let kind = response.headers().get(header::CONTENT_TYPE).cloned();
-            let kind = kind.as_ref().and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+            let kind = kind.as_ref().and_then(request::header_text).unwrap_or_default();
             let boundary = uuid::Uuid::new_v4().simple().to_string();
             insert(
                 &mut response,

@@ -7,6 +7,7 @@ use crate::authentication::bootstrap_tokens::BootstrapTokens;
 use crate::authentication::certs::ClientCertificates;
 use crate::authentication::tokens::{Bound, Signer, TokenError, Verified};
 use crate::authentication::user::User;
+use crate::request;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::HeaderMap;
@@ -136,7 +137,7 @@ impl Authenticator {
 
 /// The token in `Authorization: Bearer …`.
 fn bearer_token(headers: &HeaderMap) -> Option<&str> {
-    let value = headers.get(http::header::AUTHORIZATION)?.to_str().ok()?.trim();
+    let value = request::header_text(headers.get(http::header::AUTHORIZATION)?)?.trim();
     let mut words = value.split(' ');
     let (scheme, token) = (words.next()?, words.next()?);
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
@@ -146,7 +147,7 @@ fn bearer_token(headers: &HeaderMap) -> Option<&str> {
 fn socket_token(headers: &HeaderMap) -> Option<Cow<'_, str>> {
     const PREFIX: &str = "base64url.bearer.authorization.k8s.io.";
     let protocols = headers.get_all(http::header::SEC_WEBSOCKET_PROTOCOL).iter();
-    let mut protocols = protocols.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+    let mut protocols = protocols.filter_map(request::header_text).flat_map(|value| value.split(','));
     let token = protocols.find_map(|protocol| protocol.trim().strip_prefix(PREFIX))?;
     let token = String::from_utf8(URL_SAFE_NO_PAD.decode(token).ok()?).ok()?;
     (!token.is_empty()).then_some(Cow::Owned(token))

@@ -6,10 +6,11 @@
 
 use crate::authentication::user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User};
 use crate::authorization::rbac::{Attributes, Authorizer, forbidden};
+use crate::request;
 use http::{HeaderMap, HeaderValue};
 use parking_lot::Mutex;
-use pilothouse_value::field::{Error, Path};
-use pilothouse_value::{Status, names};
+use pilothouse_value::field::{Error, Path, quote};
+use pilothouse_value::{Status, names, octets};
 use std::collections::{BTreeMap, HashMap};
 
 const USER: &str = "impersonate-user";
@@ -291,7 +292,7 @@ fn service_account(name: &str) -> Option<(&str, &str)> {
 }
 
 fn text_of(value: &HeaderValue) -> String {
-    String::from_utf8_lossy(value.as_bytes()).into_owned()
+    request::header_text(value).unwrap_or_default().to_owned()
 }
 
 /// Whom the headers ask for, in the way in which upstream prints it.
@@ -299,22 +300,19 @@ fn print(wanted: &Wanted) -> String {
     let list = |words: &[String]| match words {
         [] => "[]string(nil)".to_owned(),
         words => {
-            format!(
-                "[]string{{{}}}",
-                words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ")
-            )
+            format!("[]string{{{}}}", words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(", "))
         }
     };
     let extra = match wanted.extra.len() {
         0 => "map[string][]string(nil)".to_owned(),
         _ => {
-            let fields = wanted.extra.iter().map(|(key, values)| format!("{key:?}:{}", list(values)));
+            let fields = wanted.extra.iter().map(|(key, values)| format!("{}:{}", quote(key), list(values)));
             format!("map[string][]string{{{}}}", fields.collect::<Vec<_>>().join(", "))
         }
     };
     format!(
-        "&user.DefaultInfo{{Name:\"\", UID:{:?}, Groups:{}, Extra:{extra}}}",
-        wanted.uid,
+        "&user.DefaultInfo{{Name:\"\", UID:{}, Groups:{}, Extra:{extra}}}",
+        quote(&wanted.uid),
         list(&wanted.groups)
     )
 }
@@ -348,7 +346,7 @@ fn decode(key: &str) -> String {
             }
         }
     }
-    String::from_utf8(bytes).unwrap_or_else(|_| key.to_owned())
+    octets::text(&bytes).into_owned()
 }
 
 #[cfg(test)]

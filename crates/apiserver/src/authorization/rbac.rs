@@ -17,6 +17,7 @@ use crate::authentication::user::{MASTERS, User};
 use crate::authorization::{Asked, Mode, NamedMode, NodeAuthorizer, Opinion, Verdict, WebhookAuthorizer};
 use parking_lot::Mutex;
 use pilothouse_store::Store;
+use pilothouse_value::field::quote;
 use pilothouse_value::{Status, Value, status::Details};
 use rules::{Grant, Index};
 use std::sync::Arc;
@@ -371,7 +372,7 @@ impl Authorizer {
 /// namespace "n"`.
 pub fn forbidden(attributes: &Attributes<'_>, reason: &str) -> Status {
     let Attributes { user, verb, group, resource, subresource, name, namespace, path, .. } = *attributes;
-    let user = &user.name;
+    let user = quote(&user.name);
     let mut text = if attributes.is_resource {
         let resource = match subresource {
             "" => resource.to_owned(),
@@ -379,11 +380,12 @@ pub fn forbidden(attributes: &Attributes<'_>, reason: &str) -> Status {
         };
         let scope = match namespace {
             "" => "at the cluster scope".to_owned(),
-            namespace => format!("in the namespace {namespace:?}"),
+            namespace => format!("in the namespace {}", quote(namespace)),
         };
-        format!("User {user:?} cannot {verb} resource {resource:?} in API group {group:?} {scope}")
+        let (resource, group) = (quote(&resource), quote(group));
+        format!("User {user} cannot {verb} resource {resource} in API group {group} {scope}")
     } else {
-        format!("User {user:?} cannot {verb} path {path:?}")
+        format!("User {user} cannot {verb} path {}", quote(path))
     };
     // Browsers may show the text.
     text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
@@ -399,7 +401,7 @@ pub fn forbidden(attributes: &Attributes<'_>, reason: &str) -> Status {
 
 /// A list of strings as Go's `%q` prints it.
 pub(crate) fn quote_all(words: &[String]) -> String {
-    let words: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
+    let words: Vec<String> = words.iter().map(|word| quote(word)).collect();
     format!("[{}]", words.join(" "))
 }
 

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::authentication::certs::{self, CertError, CertifiedKey};
 use crate::authentication::user::User;
 use crate::pipeline::{self, Origin};
+use crate::request;
 use crate::start::presence;
 use crate::state::State;
 
@@ -242,7 +243,7 @@ impl Logged {
             return None;
         }
         let agent = request.headers().get(http::header::USER_AGENT);
-        let agent = agent.and_then(|agent| agent.to_str().ok()).unwrap_or_default();
+        let agent = agent.and_then(request::header_text).unwrap_or_default();
         let line = format!("{} {} {agent:?}", request.method(), request.uri());
         Some(Logged { line, since: Instant::now() })
     }

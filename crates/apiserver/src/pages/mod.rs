@@ -31,7 +31,7 @@ pub(crate) fn serve<B>(
     if openapi::is_openapi(path) {
         return Ok(openapi::serve(&state.registry.table(), request, query));
     }
-    let header = |name| request.headers().get(name).and_then(|value: &http::HeaderValue| value.to_str().ok());
+    let header = |name| request.headers().get(name).and_then(request::header_text);
     let pretty = negotiate::wants_pretty(query.get("pretty"), header(header::USER_AGENT));
     let format = if pretty { Format::PrettyJson } else { Format::Json };
     let accept = header(header::ACCEPT);

@@ -21,7 +21,7 @@ use crate::answer::ranges::{self, Asked};
 use crate::answer::{compress, render};
 use crate::doors::body::Body;
 use crate::registry::Table;
-use crate::request::Query;
+use crate::request::{self, Query};
 
 const JSON: &str = "application/json";
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -194,7 +194,7 @@ fn index(table: &Table, asked: Asked<'_>) -> Response<Body> {
 /// of the next (while the change was on its way), tells nothing. Upstream has no such care, and shows definitions so late that
 /// clients do not notice; here they would take an index without a new definition for the newest.
 fn may_be_from_before(changed: SystemTime, headers: &HeaderMap) -> bool {
-    let date = headers.get(header::IF_MODIFIED_SINCE).and_then(|value| value.to_str().ok());
+    let date = headers.get(header::IF_MODIFIED_SINCE).and_then(request::header_text);
     let date = date.and_then(|text| httpdate::parse_http_date(text).ok());
     date.is_some_and(|date| date <= changed + Duration::from_secs(1))
 }
@@ -263,7 +263,7 @@ fn describe(response: &mut Response<Body>, hash: &str, form: Form, version: Vers
 }
 
 fn clauses(headers: &HeaderMap) -> Vec<Clause<'_>> {
-    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let accept = headers.get(header::ACCEPT).and_then(request::header_text).unwrap_or_default();
     negotiate::clauses(if accept.is_empty() { "*/*" } else { accept })
 }
 

@@ -163,16 +163,21 @@ impl Call<'_> {
         };
         let numbers = match kind {
             // What the patch says is put into the text of the object.
-            PatchKind::Json | PatchKind::Merge => Numbers::Spelled,
-            PatchKind::Strategic | PatchKind::Apply => Numbers::Read,
+            PatchKind::Json | PatchKind::Merge | PatchKind::Strategic => Numbers::Spelled,
+            PatchKind::Apply => Numbers::Read,
         };
-        let incoming = read_patch(encoding, &bytes, numbers).map_err(|status| match kind {
+        let mut incoming = read_patch(encoding, &bytes, numbers).map_err(|status| match kind {
             PatchKind::Apply => status,
             // What is well-formed is read only once there is an object to patch.
-            _ if status.message.starts_with("json: ") && !self.has_object() => self.target.not_found(),
             // What these libraries say, whatever is wrong.
             _ => Status::bad_request("invalid JSON patch"),
         })?;
+        if kind == PatchKind::Strategic
+            && let Err(status) = read_map(&mut incoming)
+        {
+            // What is well-formed is read only once there is an object to patch.
+            return Err(if self.has_object() { status } else { self.target.not_found() });
+        }
         let changed = patch::patch(self.context, self.target, kind, incoming, &options).await?;
         Ok(self.object(if changed.created { 201 } else { 200 }, &changed.document))
     }
@@ -238,6 +243,23 @@ fn read_patch(encoding: negotiate::Encoding, bytes: &Bytes, numbers: Numbers) ->
         )));
     }
     Ok(incoming)
+}
+
+/// Reads a strategic merge patch into a map.
+///
+/// # Errors
+/// 400 if it is none, or has a number that no float can hold.
+fn read_map(incoming: &mut Incoming) -> Result<(), Status> {
+    let wrong = |found: &str, wanted: &str| {
+        Status::bad_request(format!("json: cannot unmarshal {found} into Go value of type {wanted}"))
+    };
+    if !incoming.value.is_null() && incoming.value.as_object().is_none() {
+        return Err(wrong(intake::go_name(&incoming.value), "map[string]interface {}"));
+    }
+    if incoming.is_spelled() {
+        incoming.value.read_numbers().map_err(|literal| wrong(&format!("number {literal}"), "float64"))?;
+    }
+    Ok(())
 }
 
 /// Reads the options of a deletion from the body, or else from the query.

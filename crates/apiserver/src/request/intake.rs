@@ -11,7 +11,7 @@ use bytes::Bytes;
 use pilothouse_schema::builtin;
 use pilothouse_schema::proto::{self, ProtoError};
 use pilothouse_value::parse::{self, ParseError};
-use pilothouse_value::{Gvk, Map, Status, Value, field, object};
+use pilothouse_value::{Gvk, Map, Status, Value, field, object, octets};
 
 use self::kind::check_version;
 pub(crate) use self::kind::{check_kind, internal_package};
@@ -35,6 +35,10 @@ pub(crate) struct Spelling {
     duplicates: Vec<String>,
     /// What is to be said of keys that came more than once in YAML.
     pub(crate) repeated: Vec<String>,
+    /// Whether it is converted from a map of maps, which shows fields that are not known as they are.
+    converted: bool,
+    /// What is to be said of the operations of a JSON patch.
+    of_operations: Vec<String>,
     /// The JSON that was read: the order of complaints.
     text: Bytes,
     /// Whether numbers may be kept as they are spelled.
@@ -58,11 +62,30 @@ impl Spelling {
 }
 
 impl Incoming {
-    /// What a patch made of another document; what is wrong with the text of the patch stays so.
-    pub(crate) fn patched(&self, value: Value) -> Incoming {
-        let Spelling { duplicates, spelled, .. } = &self.spelling;
-        let (duplicates, spelled) = (duplicates.clone(), *spelled);
-        Incoming { value, spelling: Spelling { duplicates, spelled, ..Spelling::default() } }
+    /// What a patch made of another document; what is wrong with the text of the patch stays so. Of a list of operations (and not
+    /// of other patches) these fields are not known.
+    pub(crate) fn patched(&self, value: Value, of_operations: Option<Vec<String>>) -> Incoming {
+        let Spelling { duplicates, spelled, text, .. } = &self.spelling;
+        let mut spelling = Spelling { spelled: *spelled, ..Spelling::default() };
+        match of_operations {
+            Some(unknown) => {
+                let found = complaints(unknown, duplicates.clone(), text);
+                spelling.of_operations = found.iter().map(|text| format!("json patch {text}")).collect();
+            }
+            None => spelling.duplicates.clone_from(duplicates),
+        }
+        Incoming { value, spelling }
+    }
+
+    /// The same, converted from a map of maps, as what a strategic merge patch makes.
+    pub(crate) fn converted(mut self) -> Incoming {
+        self.spelling.converted = true;
+        self
+    }
+
+    /// Whether numbers may be kept as they are spelled.
+    pub(crate) fn is_spelled(&self) -> bool {
+        self.spelling.spelled
     }
 }
 
@@ -88,8 +111,10 @@ pub(crate) fn decode_object(
     let numbers = if resource.is_built_in() { Numbers::Spelled } else { Numbers::Read };
     let mut incoming = match decode(encoding, bytes, numbers) {
         Ok(incoming) => incoming,
-        // It is well-formed; Go finds that it does not fit when it reads it into a value.
+        // It is well-formed; Go finds that it does not fit when it reads it into a value, once it knows what it is.
         Err(status) if encoding == Encoding::Json && status.message.starts_with("json: ") => {
+            let read = decode(encoding, bytes, Numbers::Spelled).unwrap_or_default();
+            check_type(resource, &read.value, bytes)?;
             return Err(Status::bad_request(format!(
                 "{kind} in version {} cannot be handled as a {kind}: {}",
                 field::quote(&resource.version),
@@ -105,26 +130,38 @@ pub(crate) fn decode_object(
         // Go reads a null into a struct as nothing said.
         incoming.value = Value::object();
     }
-    if let Some(why) = wrong_type_meta(&incoming.value) {
+    check_type(resource, &incoming.value, bytes)?;
+    if resource.is_built_in() && encoding == Encoding::Json && !incoming.spelling.duplicates.is_empty() {
+        let merged = parse::json_merging(bytes).map_err(|error| Status::bad_request(error.to_string()))?;
+        incoming.value = merged.value;
+        // What came first has been read, too.
+        for mut replaced in merged.replaced {
+            builtin::decode(&resource.gvk(), &mut replaced)
+                .map_err(|error| Status::bad_request(error.to_string()))?;
+        }
+    }
+    Ok(incoming)
+}
+
+/// Checks that a document says what it is in a way that can be read.
+///
+/// # Errors
+/// 400 otherwise.
+fn check_type(resource: &Resource, value: &Value, bytes: &[u8]) -> Result<(), Status> {
+    let kind = resource.kind.as_str();
+    if let Some(why) = wrong_type_meta(value) {
         return Err(unreadable(kind, &json_parse_error(&why), bytes));
     }
     // A document of a defined kind says what it is; for built-in ones the path is enough.
-    if resource.custom.is_some() && object::kind(&incoming.value).is_empty() {
-        return Err(unreadable(
-            kind,
-            &format!("Object 'Kind' is missing in '{}'", String::from_utf8_lossy(bytes)),
-            bytes,
-        ));
+    if resource.custom.is_some() && object::kind(value).is_empty() {
+        let why = format!("Object 'Kind' is missing in '{}'", octets::text(bytes));
+        return Err(unreadable(kind, &why, bytes));
     }
-    let api_version = object::api_version(&incoming.value);
+    let api_version = object::api_version(value);
     if api_version.matches('/').count() > 1 {
         return Err(unreadable(kind, &format!("unexpected GroupVersion string: {api_version}"), bytes));
     }
-    if resource.is_built_in() && encoding == Encoding::Json && !incoming.spelling.duplicates.is_empty() {
-        incoming.value =
-            parse::json_merging(bytes).map_err(|error| Status::bad_request(error.to_string()))?;
-    }
-    Ok(incoming)
+    Ok(())
 }
 
 /// Decodes a protobuf body that is to be an object of this resource.
@@ -221,8 +258,13 @@ pub(crate) fn decode(encoding: Encoding, bytes: &Bytes, numbers: Numbers) -> Res
             Ok(Incoming { value: parsed.value, spelling })
         }
         Encoding::Yaml => {
-            let parsed = parse::yaml(bytes).map_err(|error| Status::bad_request(error.to_string()))?;
-            let spelling = Spelling { repeated: parsed.repeated, ..Spelling::default() };
+            let read = match numbers {
+                Numbers::Read => parse::yaml(bytes),
+                Numbers::Spelled => parse::yaml_spelled(bytes),
+            };
+            let parsed = read.map_err(|error| Status::bad_request(error.to_string()))?;
+            let (repeated, spelled) = (parsed.repeated, parsed.spelled);
+            let spelling = Spelling { repeated, spelled, ..Spelling::default() };
             Ok(Incoming { value: parsed.value, spelling })
         }
         Encoding::Protobuf => {
@@ -372,7 +414,13 @@ fn read_kind(
         FieldValidation::Strict if !spelling.repeated.is_empty() => vec![repeated_keys(&spelling.repeated)],
         _ => spelling.repeated,
     };
-    let complaints = repeated.into_iter().chain(complaints(unknown, spelling.duplicates, text)).collect();
+    let complaints = if spelling.converted {
+        let unknown = unknown.iter().map(|path| format!("unknown field \"{path}\""));
+        complaints(Vec::new(), spelling.duplicates, text).into_iter().chain(unknown).collect()
+    } else {
+        complaints(unknown, spelling.duplicates, text)
+    };
+    let complaints = spelling.of_operations.into_iter().chain(repeated).chain(complaints).collect();
     complain(context, &gvk, complaints, validation)?;
     if is_own {
         let bare = resource.is("batch", "jobs") && object::labels(&value).is_none_or(Map::is_empty);
@@ -448,7 +496,7 @@ fn summary(bytes: &[u8]) -> String {
     let more = if bytes.len() > LONGEST { " ..." } else { "" };
     match bytes.first() {
         None => "<empty>".to_owned(),
-        Some(b'{') => format!("{}{more}", String::from_utf8_lossy(cut)),
+        Some(b'{') => format!("{}{more}", octets::text(cut)),
         Some(_) => {
             let digits: String = cut.iter().map(|byte| format!("{byte:02x}")).collect();
             format!("{digits}{more}")

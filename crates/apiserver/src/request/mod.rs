@@ -10,6 +10,9 @@ pub(crate) mod select;
 
 use std::borrow::Cow;
 
+use http::{HeaderMap, HeaderValue};
+use pilothouse_value::octets;
+
 /// The parts of a path and of the method that say what is asked, of which resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RequestInfo {
@@ -176,6 +179,22 @@ impl Query {
     }
 }
 
+/// Makes text of all headers: bytes that are none are replaced by what stands for them.
+pub(crate) fn make_text(headers: &mut HeaderMap) {
+    for value in headers.values_mut().filter(|value| !value.as_bytes().is_ascii()) {
+        if let Cow::Owned(text) = octets::text(value.as_bytes())
+            && let Ok(text) = HeaderValue::from_bytes(text.as_bytes())
+        {
+            *value = text;
+        }
+    }
+}
+
+/// The text of a header, after [`make_text`].
+pub(crate) fn header_text(value: &HeaderValue) -> Option<&str> {
+    std::str::from_utf8(value.as_bytes()).ok()
+}
+
 /// The byte that two digits behind a percent sign stand for.
 fn escaped(digits: Option<&[u8]>) -> Option<u8> {
     let digit = |digit: u8| char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
@@ -213,7 +232,7 @@ pub(crate) fn decode(text: &str) -> Cow<'_, str> {
             }
         }
     }
-    Cow::Owned(String::from_utf8_lossy(&out).into_owned())
+    Cow::Owned(octets::text(&out).into_owned())
 }
 
 #[cfg(test)]

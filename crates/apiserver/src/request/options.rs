@@ -7,7 +7,7 @@ use std::time::Duration;
 use pilothouse_schema::table::Include;
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::selector::{FieldSelector, LabelSelector, ParseSelectorError};
-use pilothouse_value::{Status, Value, json};
+use pilothouse_value::{Status, Value, json, octets};
 
 use crate::answer::negotiate::Transform;
 use crate::request::Query;
@@ -264,11 +264,9 @@ impl WriteOptions {
             "Ignore" => FieldValidation::Ignore,
             "Strict" => FieldValidation::Strict,
             other => {
-                errors.push(field::Error::unsupported(
-                    &Path::new("fieldValidation"),
-                    other,
-                    ["", "Ignore", "Strict", "Warn"],
-                ));
+                let values = ["", "Ignore", "Strict", "Warn"];
+                let error = field::Error::unsupported(&Path::new("fieldValidation"), other, values);
+                errors.push(error.showing(field::quote(other)));
                 FieldValidation::Warn
             }
         };
@@ -479,16 +477,26 @@ fn dry_run<'a>(values: impl Iterator<Item = &'a str>, errors: &mut Vec<field::Er
 
 fn check_manager(manager: &str, errors: &mut Vec<field::Error>) {
     let path = Path::new("fieldManager");
-    if manager.len() > 128 {
+    let bytes = octets::bytes(manager);
+    if bytes.len() > 128 {
         errors.push(field::Error::too_long(&path, 128));
     }
-    for (at, c) in manager.char_indices().filter(|(_, c)| !field::is_printable(*c)) {
-        let why = format!("invalid character U+{:04X} (at position {at})", c as u32);
-        errors.push(field::Error::invalid(&path, manager, why));
+    // What is no character counts as the one that stands for such, which can be printed.
+    let mut start = 0;
+    for chunk in bytes.utf8_chunks() {
+        for (at, c) in chunk.valid().char_indices().filter(|(_, c)| !field::is_printable(*c)) {
+            let why = format!("invalid character U+{:04X} (at position {})", c as u32, start + at);
+            errors.push(field::Error::invalid(&path, manager, why));
+        }
+        start += chunk.valid().len() + chunk.invalid().len();
     }
 }
 
-fn integer(query: &Query, key: &str) -> Result<Option<i64>, Status> {
+/// A whole number of the query, if it is there.
+///
+/// # Errors
+/// 400 in the words of Go for what is none.
+pub(crate) fn integer(query: &Query, key: &str) -> Result<Option<i64>, Status> {
     let Some(text) = query.get(key) else { return Ok(None) };
     text.parse().map(Some).map_err(|_| Status::bad_request(no_number("ParseInt", text)))
 }

@@ -3,6 +3,7 @@
 //! Texts are those of `pkg/registry/core/pod/strategy.go` and `ValidatePodLogOptions`.
 
 use pilothouse_value::field::{self, Path};
+use pilothouse_value::octets;
 use pilothouse_value::{Status, Timestamp, Value};
 
 use crate::kubelet::{ExecOptions, LogOptions, Streams, Target};
@@ -69,7 +70,7 @@ fn percent_decode(text: &str) -> String {
             other => other,
         });
     }
-    String::from_utf8_lossy(&out).into_owned()
+    octets::text(&out).into_owned()
 }
 
 /// The pod as a target without a container.

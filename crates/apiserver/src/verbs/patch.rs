@@ -78,12 +78,45 @@ pub(crate) async fn patch(
         return apply(context, target, incoming, options).await;
     }
     let document = update::change(context, target, options, "", Tracking::Update, |current| {
+        check_numbers(kind, &incoming, options.field_validation)?;
         let patched =
             apply_patch(kind, &target.resource, current, &incoming.value, options.field_validation)?;
         read_patched(context, target, (kind, patched), &incoming, options.field_validation)
     })
     .await?;
     Ok(Changed { document, created: false })
+}
+
+/// Refuses numbers that no float can hold, as the strict reading of a patch does, which those who want to know nothing do without.
+///
+/// # Errors
+/// 400 with the first one.
+pub(super) fn check_numbers(
+    kind: PatchKind,
+    incoming: &Incoming,
+    validation: FieldValidation,
+) -> Result<(), Status> {
+    if !incoming.is_spelled() || validation == FieldValidation::Ignore {
+        return Ok(());
+    }
+    let (found, place) = match kind {
+        PatchKind::Json => {
+            let mut values = incoming.value.as_array().into_iter().flatten().filter_map(|op| op.get("value"));
+            (values.find_map(Value::too_large), "struct field jsonPatchOp.value")
+        }
+        // What is no object at all is told by whoever puts it into one.
+        _ if incoming.value.as_object().is_none() => (None, ""),
+        _ => (incoming.value.too_large(), "value"),
+    };
+    let Some(literal) = found else { return Ok(()) };
+    Err(Status::bad_request(format!(
+        "error decoding patch: json: cannot unmarshal number {literal} into Go {place} of type float64"
+    )))
+}
+
+/// What is wrong with the outcome of a patch, told as a fault of the patch.
+pub(super) fn of_patch(text: &str, why: &str) -> Status {
+    Status::invalid("", "", "", &[field::Error::invalid(&Path::new("patch"), text, why)])
 }
 
 /// The document that a patch makes of another.
@@ -131,17 +164,18 @@ fn read_patched(
         _ => patched.to_json(),
     };
     let mut patched = patched;
-    let told = |why: &str| {
-        let error = field::Error::invalid(&Path::new("patch"), text.as_str(), why);
-        Status::invalid("", "", "", &[error])
-    };
+    let told = |why: &str| of_patch(&text, why);
     if kind == PatchKind::Strategic {
         builtin::convert(&resource.gvk(), &mut patched).map_err(|why| told(&why))?;
         // The type is fixed whatever the patch says.
         patched.set(&["apiVersion"], resource.api_version());
         patched.set(&["kind"], resource.kind.as_str());
     }
-    let document = incoming.patched(patched);
+    let of_operations = (kind == PatchKind::Json).then(|| json_patch::unknown_fields(&incoming.value));
+    let mut document = incoming.patched(patched, of_operations);
+    if kind == PatchKind::Strategic {
+        document = document.converted();
+    }
     let read = intake::read_patched(context, resource, document, warnings).map_err(|status| {
         // What is wrong with the outcome of a patch is told as a fault of the patch.
         let why = match status.message.split_once("cannot be handled as a ") {
@@ -236,8 +270,9 @@ fn differ_in_managers_alone(one: &Value, other: &Value) -> bool {
 /// 400 otherwise.
 pub(crate) fn check_applied_kind(gvk: &Gvk, applied: &Value) -> Result<(), Status> {
     let text = |key: &str| applied.str_at(&[key]).unwrap_or_default();
-    let version: GroupVersion = text("apiVersion").parse().unwrap_or_default();
-    let given = version.kind(text("kind"));
+    // A version that cannot be read hides the kind, too.
+    let given = text("apiVersion").parse().map(|version: GroupVersion| version.kind(text("kind")));
+    let given = given.unwrap_or_default();
     if given == *gvk {
         return Ok(());
     }

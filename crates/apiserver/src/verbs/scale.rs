@@ -4,7 +4,7 @@ use pilothouse_merge::managed::{self, Kind, Manager};
 use pilothouse_schema::{Schema, builtin};
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::selector::LabelSelector;
-use pilothouse_value::{Gvk, Status, Value, json, object};
+use pilothouse_value::{Gvk, Status, Value, go_print, json, object};
 
 use crate::answer::document::Document;
 use crate::answer::present;
@@ -102,10 +102,11 @@ pub(crate) async fn patch(
         .await;
     }
     write(context, target, options, |current, _| {
+        patch::check_numbers(kind, &incoming, options.field_validation)?;
         // Scale has no lists, so a strategic merge patch is a merge patch.
-        let kind = if kind == PatchKind::Json { kind } else { PatchKind::Merge };
+        let way = if kind == PatchKind::Json { kind } else { PatchKind::Merge };
         let patched =
-            patch::apply_patch(kind, &target.resource, current, &incoming.value, options.field_validation)?;
+            patch::apply_patch(way, &target.resource, current, &incoming.value, options.field_validation)?;
         let mut scale = patched.clone();
         let unknown = pilothouse_schema::prune(schema(), &mut scale);
         let complaints = Spelling::default().complaints(unknown);
@@ -115,7 +116,17 @@ pub(crate) async fn patch(
             return Err(Status::invalid("", "", "", &[error]));
         }
         intake::complain(context, &gvk(), complaints, options.field_validation)?;
-        Ok((read(scale)?, Tracking::Update))
+        if kind == PatchKind::Strategic {
+            let text = go_print::plain(&incoming.value);
+            builtin::convert(&gvk(), &mut scale).map_err(|why| patch::of_patch(&text, &why))?;
+        }
+        intake::check_kind(&gvk(), &mut scale)?;
+        builtin::decode(&gvk(), &mut scale).map_err(|error| {
+            let text = error.to_string();
+            let why = text.split_once("cannot be handled as a Scale: ").map_or(&*text, |(_, why)| why);
+            patch::of_patch(&patched.to_json(), why)
+        })?;
+        Ok((scale, Tracking::Update))
     })
     .await
 }

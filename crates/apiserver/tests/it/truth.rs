@@ -57,6 +57,7 @@ macro_rules! topics {
 
 topics!(
     apply,
+    bytes,
     changes,
     crd,
     create,
@@ -72,6 +73,7 @@ topics!(
     json,
     kinds,
     list,
+    numbers,
     pages,
     pains,
     patch,

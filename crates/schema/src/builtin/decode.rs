@@ -82,11 +82,18 @@ struct Failure {
     /// Before a name Go tells the structs that JSON flattens.
     path: Vec<(&'static str, Option<&'static str>)>,
     holder: Option<&'static str>,
+    /// Whether whoever tells it does not know where it is.
+    bare: bool,
 }
 
 impl Failure {
     fn new(why: Why) -> Self {
-        Self { why, ends: false, path: Vec::new(), holder: None }
+        Self { why, ends: false, path: Vec::new(), holder: None, bare: false }
+    }
+
+    /// The same, told by somebody who does not know where it is.
+    fn bare(self) -> Self {
+        Self { bare: true, ..self }
     }
 
     fn type_(found: &Value, wanted: String) -> Self {
@@ -118,6 +125,9 @@ impl Failure {
     }
 
     fn inside(mut self, def: &'static TypeDef, field: &'static Field) -> Self {
+        if self.bare {
+            return self;
+        }
         let of_every_kind = field.tags.is_empty() && matches!(field.name, "apiVersion" | "kind");
         self.path.push((field.name, field.within.or(of_every_kind.then_some("TypeMeta"))));
         if self.holder.is_none()
@@ -235,20 +245,28 @@ fn read(form: &Form, value: &mut Value, tells: bool) -> Result<(), Failure> {
         (Form::String, Value::String(_)) | (Form::Bool, Value::Bool(_)) | (Form::Int64, Value::Int(_)) => {
             Ok(())
         }
-        (Form::Double, Value::Int(_) | Value::Float(_)) => Ok(()),
-        (Form::Int32 | Form::Int64 | Form::IntOrString, Value::Spelled(literal))
-            if literal.parse::<i64>().is_ok() =>
+        (Form::Double, Value::Float(_)) => Ok(()),
+        (Form::Double, Value::Int(whole)) => {
+            if whole.unsigned_abs() > 1 << 53 {
+                #[expect(clippy::cast_precision_loss, reason = "Go reads a float")]
+                let number = *whole as f64;
+                *value = Value::Float(number);
+            }
+            Ok(())
+        }
+        (Form::Int32 | Form::Int64 | Form::IntOrString, number @ (Value::Spelled(_) | Value::Float(_)))
+            if whole(number).is_some() =>
         {
-            *value = Value::Int(literal.parse().unwrap_or_default());
+            *number = whole(number).map_or(Value::Null, Value::Int);
             read(form, value, tells)
         }
         (Form::Double, Value::Spelled(literal)) => {
             *value = Value::number(literal).ok_or_else(|| Failure::type_(value, go_type(form)))?;
             Ok(())
         }
-        (Form::Json, _) => value
-            .read_numbers()
-            .map_err(|literal| Failure::type_(&Value::Spelled(literal.into()), "float64".to_owned())),
+        (Form::Json, _) => value.read_numbers().map_err(|literal| {
+            Failure::type_(&Value::Spelled(literal.into()), "float64".to_owned()).bare().ending()
+        }),
         (Form::Int32, Value::Int(n)) if i32::try_from(*n).is_ok() => Ok(()),
         (Form::IntOrString, Value::String(_)) => Ok(()),
         (Form::IntOrString, Value::Int(n)) if i32::try_from(*n).is_ok() => Ok(()),
@@ -311,6 +329,7 @@ fn read(form: &Form, value: &mut Value, tells: bool) -> Result<(), Failure> {
         (Form::PropsOr(PropsOr::Array), Value::Array(items)) => each(items.iter_mut(), read_props),
         (Form::PropsOr(PropsOr::Strings), Value::Array(_)) => Ok(()),
         (Form::PropsOr(_), Value::Object(_)) => read_props(value),
+        (Form::PropsOr(PropsOr::Bool), _) => Err(Failure::text("boolean or JSON schema expected").ending()),
         (form, found) => {
             let failure = Failure::type_(found, go_type(form));
             let reads_itself = matches!(
@@ -320,6 +339,11 @@ fn read(form: &Form, value: &mut Value, tells: bool) -> Result<(), Failure> {
             Err(if reads_itself { failure.ending() } else { failure })
         }
     }
+}
+
+/// The whole number that a literal of JSON says to Go, which looks at the digits: `-0` says one, and `1.0` does not.
+fn whole(value: &Value) -> Option<i64> {
+    value.literal()?.parse().ok()
 }
 
 /// Reads values one after the other, on after a failure that does not end it.
@@ -378,7 +402,7 @@ fn go_struct(name: &str) -> String {
     name.split_once('.').map_or(name, |(_, rest)| rest).to_owned()
 }
 
-fn go_type(form: &Form) -> String {
+pub(super) fn go_type(form: &Form) -> String {
     match form {
         Form::String | Form::Duration | Form::Time | Form::MicroTime => "string".to_owned(),
         Form::Bool => "bool".to_owned(),

@@ -1,6 +1,7 @@
 //! What Go calls the types of fields that have a name of their own, which messages show: a text may be a `v1.PullPolicy`. Reads
 //! `tables/names.txt`.
 
+use super::decode::go_type;
 use super::types::Form;
 
 static TABLE: &str = include_str!("../tables/names.txt");
@@ -10,11 +11,12 @@ pub(super) fn refine(wanted: &str, def: &str, field: &str, form: &Form) -> Optio
     let line = TABLE.lines().find(|line| line.split('\t').next() == Some(def))?;
     let mut fields = line.split('\t').skip(1).filter_map(|entry| entry.split_once(' '));
     let (_, whole) = fields.find(|(name, _)| *name == field)?;
-    let holds = matches!(form, Form::List(_) | Form::WrappedList(_) | Form::Map(_));
-    if !holds || wanted.starts_with(['[']) || wanted.starts_with("map[") {
-        return Some(whole.to_owned());
+    match form {
+        Form::List(item) | Form::WrappedList(item) | Form::Map(item) if wanted != go_type(form) => {
+            // Something within a list or a map; what is deeper within that has no name here.
+            let is_item = wanted == go_type(item);
+            whole.split_once(']').filter(|_| is_item).map(|(_, item)| item.to_owned())
+        }
+        _ => Some(whole.to_owned()),
     }
-    // Something within a list or a map, which may have a name that says nothing of it.
-    let (_, item) = whole.split_once(']')?;
-    Some(item.to_owned())
 }

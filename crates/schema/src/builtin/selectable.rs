@@ -25,7 +25,7 @@ pub enum FieldLabelError {
         kind: String,
     },
     /// The kind has no selectable fields beyond its name and namespace.
-    #[error("{0:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")]
+    #[error("{} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", pilothouse_value::field::quote(.0))]
     NotKnown(String),
 }
 

@@ -110,8 +110,8 @@ fn of_map(place: Place, item: &'static Form, map: &mut Map) -> Result<(), String
 fn of_int(place: Place, value: &mut Value, wanted: &str) -> Result<(), String> {
     let number = match value {
         Value::Int(number) => *number,
-        #[expect(clippy::cast_possible_truncation, reason = "so does Go")]
-        Value::Float(number) if number.trunc() == *number => *number as i64,
+        // What does not fit becomes the smallest there is, as on amd64.
+        Value::Float(number) if number.trunc() == *number => value.as_i64().unwrap_or(i64::MIN),
         Value::Float(_) => return Err(format!("cannot convert float64 to {}", place.go_name(wanted))),
         _ => return Err(format!("unrecognized type: {wanted}")),
     };
@@ -133,6 +133,9 @@ fn of_bytes(value: &mut Value) -> Result<(), String> {
                     Value::Null => 0,
                     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "so does Go")]
                     Value::Int(number) => *number as u8,
+                    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "so does Go")]
+                    Value::Float(number) if number.fract() == 0.0 => item.as_i64().unwrap_or(i64::MIN) as u8,
+                    Value::Float(_) => return Err("cannot convert float64 to uint8".to_owned()),
                     _ => return Err("unrecognized type: uint8".to_owned()),
                 });
             }

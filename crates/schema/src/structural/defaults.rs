@@ -9,7 +9,7 @@ use crate::cel::Rules;
 use crate::node::{Child, Schema};
 use crate::object_meta;
 use crate::prune::prune_value;
-use crate::validate::validate_values;
+use crate::validate::validate_default;
 
 /// From the closest object with its own type and metadata to a default in these.
 #[derive(Clone, Copy)]
@@ -110,7 +110,7 @@ impl<'a> Checker<'a> {
             object_meta::validate_embedded(schema, default, path, &mut found);
         }
         if found.is_empty() {
-            found = validate_values(schema, default, None, path);
+            found = validate_default(schema, default, path);
         }
         if found.is_empty()
             && let Some(rules) = Rules::of(schema, is_resource)

@@ -136,7 +136,8 @@ fn node_here(
 fn keywords(props: Props<'_>, path: &Path, context: &Context, errors: &mut Vec<field::Error>) {
     let kind = props.text("type");
     if context.strictness.types && !kind.is_empty() && !TYPES.contains(&kind) {
-        errors.push(field::Error::unsupported(&path.child("type"), kind, TYPES));
+        let error = field::Error::unsupported(&path.child("type"), kind, TYPES);
+        errors.push(error.showing(field::quote(kind)));
     }
     if let Some(reason) = context.no_defaults.as_ref().filter(|_| props.has("default")) {
         errors.push(field::Error::forbidden(&path.child("default"), format!("must not be set {reason}")));

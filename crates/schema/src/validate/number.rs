@@ -160,10 +160,6 @@ pub(super) fn is_whole(number: f64) -> bool {
     if !number.is_finite() || number.abs() > LIMIT {
         return false;
     }
-    let nearest = number.trunc();
-    if number == nearest {
-        return true;
-    }
-    let difference = (number - nearest).abs();
-    nearest != 0.0 && difference / (number.abs() + nearest.abs()) < EPSILON
+    let nearest = number.round();
+    number == nearest || (number - nearest).abs() < EPSILON * nearest.abs()
 }

@@ -42,6 +42,8 @@ pub(super) struct Reader<'a, 's> {
     /// Where the reader is, if somebody is shown that.
     path: String,
     duplicates: Duplicates,
+    /// What values of keys that came again replaced, each where it was; only if objects are filled from both.
+    replaced: Vec<Value>,
 }
 
 /// A list or an object that is open.
@@ -81,6 +83,7 @@ impl<'a, 's> Reader<'a, 's> {
             show: None,
             path: String::new(),
             duplicates: Duplicates::default(),
+            replaced: Vec::new(),
         }
     }
 
@@ -135,8 +138,8 @@ impl<'a, 's> Reader<'a, 's> {
                     return (self.at == self.text.len()).then(|| match self.too_large {
                         Some(literal) => Err(ParseError::Number(literal.to_owned())),
                         None => {
-                            let duplicates = self.duplicates.paths;
-                            Ok(Parsed { value, duplicates, spelled: self.spelled })
+                            let (duplicates, replaced) = (self.duplicates.paths, self.replaced);
+                            Ok(Parsed { value, duplicates, spelled: self.spelled, replaced })
                         }
                     });
                 };
@@ -154,8 +157,9 @@ impl<'a, 's> Reader<'a, 's> {
                         }
                     }
                     Made::Object { map, key } => {
+                        let mut replaced = Vec::new();
                         if self.merges {
-                            value = merged(map.get_mut(key), value);
+                            value = merged(map.get_mut(key), value, &mut replaced);
                         }
                         if self.show.is_some() {
                             self.path.truncate(frame.path);
@@ -163,9 +167,13 @@ impl<'a, 's> Reader<'a, 's> {
                         // The key is needed for its path only if it was there.
                         match map.put(std::mem::take(key), value) {
                             None => {}
-                            Some((again, _)) => {
+                            Some((again, earlier)) => {
                                 *key = again;
                                 self.note_duplicate();
+                                if self.merges {
+                                    replaced.push(earlier);
+                                    self.note_replaced(replaced);
+                                }
                             }
                         }
                         match self.next()? {
@@ -227,6 +235,24 @@ impl<'a, 's> Reader<'a, 's> {
         }
         self.space();
         (self.next()? == b':').then_some(())
+    }
+
+    /// Remembers what was replaced where the reader is.
+    fn note_replaced(&mut self, replaced: Vec<Value>) {
+        for mut value in replaced {
+            // What has been filled from both is empty.
+            let is_filled = value.as_object().is_some_and(Map::is_empty);
+            if is_filled || self.replaced.len() == MAX_DUPLICATES {
+                continue;
+            }
+            for frame in self.open.iter().rev() {
+                value = match &frame.made {
+                    Made::Array(_) => Value::from_iter([value]),
+                    Made::Object { key, .. } => Value::Object(Map::from_iter([(key.clone(), value)])),
+                };
+            }
+            self.replaced.push(value);
+        }
     }
 
     fn note_duplicate(&mut self) {
@@ -431,25 +457,31 @@ fn plain(text: &[u8]) -> usize {
 }
 
 /// A value of a key that came before: of two objects both are kept.
-fn merged(earlier: Option<&mut Value>, later: Value) -> Value {
+fn merged(earlier: Option<&mut Value>, later: Value, replaced: &mut Vec<Value>) -> Value {
     match (earlier, later) {
         (Some(Value::Object(earlier)), Value::Object(later)) => {
             let mut both = std::mem::take(earlier);
-            merge(&mut both, later);
+            merge(&mut both, later, replaced);
             Value::Object(both)
         }
         (_, later) => later,
     }
 }
 
-fn merge(into: &mut Map, from: Map) {
+/// Puts the members of an object into an earlier one, and tells what they replace.
+fn merge(into: &mut Map, from: Map, replaced: &mut Vec<Value>) {
     deeper(|| {
         for (key, value) in from {
+            let since = replaced.len();
             match (into.get_mut(&key), value) {
-                (Some(Value::Object(earlier)), Value::Object(later)) => merge(earlier, later),
+                (Some(Value::Object(earlier)), Value::Object(later)) => merge(earlier, later, replaced),
                 (_, value) => {
-                    into.insert(key, value);
+                    let earlier = into.insert(key.clone(), value);
+                    replaced.extend(earlier.filter(|_| since < MAX_DUPLICATES));
                 }
+            }
+            for replaced in replaced.iter_mut().skip(since) {
+                *replaced = Value::Object(Map::from_iter([(key.clone(), std::mem::take(replaced))]));
             }
         }
     });

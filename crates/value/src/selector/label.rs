@@ -123,27 +123,22 @@ impl Requirement {
     /// # Errors
     /// When key, operator and values do not fit together.
     pub fn new(key: &str, operator: Operator, mut values: Vec<String>) -> Result<Self, ParseSelectorError> {
-        let bad = |text: String| Err(ParseSelectorError(text));
-        check_key(key, "key")?;
+        let mut wrong: Vec<String> = check_key(key, "key").err().map(|error| error.0).into_iter().collect();
         match operator {
-            Operator::In | Operator::NotIn if values.is_empty() => {
-                return bad(
-                    "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty"
-                        .into(),
-                );
-            }
-            Operator::Exists | Operator::DoesNotExist if !values.is_empty() => {
-                return bad(
-                    "values: Invalid value: values set must be empty for exists and does not exist".into()
-                );
-            }
-            Operator::GreaterThan | Operator::LessThan
-                if values.len() != 1 || values.iter().any(|v| v.parse::<i64>().is_err()) =>
-            {
-                return bad(format!(
-                    "values[0]: Invalid value: {}: for 'Gt', 'Lt' operators, the value must be an integer",
-                    quote(values.first().map_or("", String::as_str))
-                ));
+            Operator::In | Operator::NotIn if values.is_empty() => wrong.push(
+                "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty".into(),
+            ),
+            Operator::Exists | Operator::DoesNotExist if !values.is_empty() => wrong
+                .push("values: Invalid value: values set must be empty for exists and does not exist".into()),
+            Operator::GreaterThan | Operator::LessThan => {
+                for (at, value) in
+                    values.iter().enumerate().filter(|(_, value)| value.parse::<i64>().is_err())
+                {
+                    wrong.push(format!(
+                        "values[{at}]: Invalid value: {}: for 'Gt', 'Lt' operators, the value must be an integer",
+                        quote(value)
+                    ));
+                }
             }
             _ => {}
         }
@@ -151,8 +146,13 @@ impl Requirement {
             let complaints = names::label_value(value);
             if !complaints.is_empty() {
                 let why = complaints.join("; ");
-                return bad(format!("values[{at}][{key}]: Invalid value: {}: {why}", quote(value)));
+                wrong.push(format!("values[{at}][{key}]: Invalid value: {}: {why}", quote(value)));
             }
+        }
+        match wrong.as_slice() {
+            [] => {}
+            [one] => return Err(ParseSelectorError(one.clone())),
+            many => return Err(ParseSelectorError(format!("[{}]", many.join(", ")))),
         }
         values.sort();
         values.dedup();
@@ -362,6 +362,8 @@ impl<'a> Parser<'a> {
             }
         }
         self.advance();
+        values.sort();
+        values.dedup();
         Ok(values)
     }
 }

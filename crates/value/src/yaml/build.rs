@@ -9,20 +9,21 @@ use crate::{Map, Value, go_print};
 
 use super::compose::{Document, Node, Shape};
 use super::resolve::{Resolved, resolve};
-use super::{Error, go};
+use super::{Error, Read, go};
 
 /// How many bytes of text anchors may multiply a document by. Upstream counts nodes only, and shares their text.
 const MOST_COPIED: usize = 32 << 20;
 
 /// Reads the nodes. The second part of the answer tells of keys that came twice.
-pub(super) fn build(document: &Document) -> Result<(Value, Vec<String>), Error> {
-    let Some(root) = document.root else { return Ok((Value::Null, Vec::new())) };
+pub(super) fn build(document: &Document) -> Result<Read, Error> {
+    let Some(root) = document.root else { return Ok(Read::default()) };
     let mut builder = Build {
         document,
         repeated: Vec::new(),
         open: HashSet::new(),
         unsupported: None,
         infinite: false,
+        spelled: false,
         steps: 0,
         copied_steps: 0,
         copied_bytes: 0,
@@ -37,7 +38,7 @@ pub(super) fn build(document: &Document) -> Result<(Value, Vec<String>), Error> 
     {
         return Err(Error::NotJson(format!("json: unsupported value: {}", go_print::float(number))));
     }
-    Ok((value, builder.repeated))
+    Ok(Read { value, repeated: builder.repeated, spelled: builder.spelled })
 }
 
 /// JSON is what a document becomes in the end, and what is nested too deeply for it is found there.
@@ -76,6 +77,8 @@ struct Build<'a> {
     /// The first key that JSON has no form for, and its value.
     unsupported: Option<(usize, usize)>,
     infinite: bool,
+    /// Whether a number may be kept as it is spelled.
+    spelled: bool,
     /// How many nodes have been read, and how many of them by an alias.
     steps: usize,
     copied_steps: usize,
@@ -116,7 +119,10 @@ impl<'a> Build<'a> {
                     Resolved::Null => Value::Null,
                     Resolved::Bool(value) => Value::Bool(value),
                     Resolved::Int(number) => Value::Int(number),
-                    Resolved::Uint(number) => Value::Float(number as f64),
+                    Resolved::Uint(number) => {
+                        self.spelled = true;
+                        Value::spelled(&number.to_string())
+                    }
                     Resolved::Float(number) => self.float(number),
                     Resolved::Text(text) => {
                         if self.aliases > 0 {

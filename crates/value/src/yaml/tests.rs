@@ -1,7 +1,7 @@
 use crate::{Value, json};
 
 fn read(text: &str) -> Result<Value, String> {
-    super::read(text.as_bytes()).map(|(value, _)| value).map_err(|error| error.to_string())
+    super::read(text.as_bytes()).map(|read| read.value).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn plain_json_is_read_the_same_by_both_readers() {
         let source = super::source::Source::new(text.as_bytes());
         let document = super::compose::compose(&source).and_then(|document| super::build::build(&document));
         if let Some(value) = shortcut {
-            assert_eq!(document.map(|(value, _)| value), Ok(value), "{text}");
+            assert_eq!(document.map(|read| read.value), Ok(value), "{text}");
         }
     }
 }

@@ -9,7 +9,7 @@ use rustls::pki_types::CertificateDer;
 
 use crate::authentication::certs::{CertError, ClientCertificates};
 use crate::authentication::user::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User};
-use crate::request::decode;
+use crate::request::{self, decode};
 
 /// Which proxies are believed, and in which headers they say it.
 #[derive(Clone, Debug)]
@@ -56,11 +56,11 @@ impl RequestHeader {
         if !self.allowed_names.is_empty() && !self.allowed_names.contains(&proxy) {
             return None;
         }
-        let text = |name: &String| headers.get(name.as_str()).and_then(|value| value.to_str().ok());
+        let text = |name: &String| headers.get(name.as_str()).and_then(request::header_text);
         let first = |names: &[String]| names.iter().filter_map(text).find(|text| !text.is_empty());
         let name = first(&self.username_headers)?;
         let groups = self.group_headers.iter().flat_map(|name| headers.get_all(name.as_str()));
-        let groups = groups.filter_map(|value| value.to_str().ok()).filter(|group| !group.is_empty());
+        let groups = groups.filter_map(request::header_text).filter(|group| !group.is_empty());
         let mut user = User {
             name: name.to_owned(),
             uid: first(&self.uid_headers).unwrap_or_default().to_owned(),
@@ -69,7 +69,9 @@ impl RequestHeader {
         };
         for prefix in self.extra_prefixes.iter().map(|prefix| prefix.to_lowercase()) {
             for (name, value) in headers {
-                let (Some(key), Ok(value)) = (name.as_str().strip_prefix(&prefix), value.to_str()) else {
+                let (Some(key), Some(value)) =
+                    (name.as_str().strip_prefix(&prefix), request::header_text(value))
+                else {
                     continue;
                 };
                 user.extra.entry(decode(key).into_owned()).or_default().push(value.to_owned());

@@ -3,6 +3,7 @@
 use super::rules::{covers_resource, covers_url, has};
 use super::{Attributes, Authorizer, Rule, quote_all};
 use crate::authentication::user::User;
+use pilothouse_value::field::quote;
 use pilothouse_value::{Status, Value, object};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -137,8 +138,8 @@ fn missing(authorizer: &Authorizer, user: &User, namespace: &str, wanted: &[Rule
     let lines: BTreeSet<String> = lacking.values().map(print).collect();
     let lines: Vec<String> = lines.into_iter().collect();
     Some(format!(
-        "user {:?} (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
-        user.name,
+        "user {} (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
+        quote(&user.name),
         quote_all(&user.groups),
         lines.join("\n")
     ))

@@ -2,6 +2,7 @@
 
 use super::{Attributes, RuleKind, RuleSource};
 use crate::authentication::user::User;
+use pilothouse_value::field::quote;
 use pilothouse_value::{Value, object, selector::LabelSelector};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -148,16 +149,17 @@ impl Index {
         let (kind, name) = (role_ref.str_at(&["kind"]), role_ref.str_at(&["name"]).unwrap_or_default());
         let kind = kind.unwrap_or_default();
         let source = match namespace {
-            "" => format!("ClusterRoleBinding {:?}", object::name(binding)),
-            namespace => format!("RoleBinding {:?}", format!("{}/{namespace}", object::name(binding))),
+            "" => format!("ClusterRoleBinding {}", quote(object::name(binding))),
+            namespace => format!("RoleBinding {}", quote(&format!("{}/{namespace}", object::name(binding)))),
         };
         let subjects = binding.items_at(&["subjects"]).iter();
+        let name = quote(name);
         subjects
             .filter_map(|subject| Subject::read(subject, namespace))
             .map(|(subject, text)| {
                 let reason = match &rules {
-                    Some(_) => format!("RBAC: allowed by {source} of {kind} {name:?} to {text}"),
-                    None => format!("{}.rbac.authorization.k8s.io {name:?} not found", kind.to_lowercase()),
+                    Some(_) => format!("RBAC: allowed by {source} of {kind} {name} to {text}"),
+                    None => format!("{}.rbac.authorization.k8s.io {name} not found", kind.to_lowercase()),
                 };
                 (subject, Grant { rules: rules.clone(), reason: reason.into() })
             })
@@ -176,8 +178,8 @@ impl Subject {
         let kind = subject.str_at(&["kind"])?;
         let name = subject.str_at(&["name"])?;
         Some(match kind {
-            "User" => (Self::User(name.to_owned()), format!("User {name:?}")),
-            "Group" => (Self::Group(name.to_owned()), format!("Group {name:?}")),
+            "User" => (Self::User(name.to_owned()), format!("User {}", quote(name))),
+            "Group" => (Self::Group(name.to_owned()), format!("Group {}", quote(name))),
             "ServiceAccount" => {
                 let own = subject.str_at(&["namespace"]).filter(|namespace| !namespace.is_empty());
                 let namespace = own.unwrap_or(binding_namespace);
@@ -185,7 +187,7 @@ impl Subject {
                     return None;
                 }
                 let user = format!("system:serviceaccount:{namespace}:{name}");
-                (Self::User(user), format!("ServiceAccount {:?}", format!("{name}/{namespace}")))
+                (Self::User(user), format!("ServiceAccount {}", quote(&format!("{name}/{namespace}"))))
             }
             _ => return None,
         })

@@ -90,7 +90,9 @@ fn data_source(at: &At<'_>, errors: &mut Errors) {
 
 /// An amount is not negative. Upstream shows it as a whole number.
 fn basic(path: &Path, value: &Value, errors: &mut Errors) {
-    if let Some(size) = quantity(Some(value)).map(Quantity::value).filter(|size| *size < 0) {
+    // What fits in no 64 bits is looked at all the same.
+    let size = Quantity::wrapped_value(value.as_str().unwrap_or_default());
+    if size < 0 {
         errors.invalid(path, size, "must be a valid resource quantity");
     }
 }

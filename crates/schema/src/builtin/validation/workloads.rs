@@ -229,6 +229,9 @@ pub(super) fn controller_revision(at: &At<'_>, old: Option<&Value>, errors: &mut
         None if at.child("data").value.is_null() => {
             errors.required(&at.path.child("data"), "data is mandatory");
         }
+        None if at.child("data").value.as_object().is_none() => {
+            errors.required(&at.path.child("data"), "data must be a valid JSON object");
+        }
         None => {}
         Some(old) => errors.immutable(at, old, "data"),
     }
