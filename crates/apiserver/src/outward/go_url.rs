@@ -121,7 +121,7 @@ impl std::fmt::Display for Url {
         } else {
             let authority = !self.scheme.is_empty() || !self.host.is_empty() || !self.user.is_empty();
             let nothing = self.host.is_empty() && self.user.is_empty();
-            let omits = self.omits_host && nothing || self.path.is_empty() && nothing;
+            let omits = nothing && (self.omits_host || self.path.is_empty());
             if authority && !omits {
                 write!(f, "//{}{}", self.user, self.host)?;
             }

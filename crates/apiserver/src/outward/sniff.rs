@@ -74,7 +74,7 @@ fn kind_of(data: &Bytes) -> &'static str {
         let head = text.get(..begins.len()).is_some_and(|head| head.eq_ignore_ascii_case(begins.as_bytes()));
         head && (begins.ends_with('-') || matches!(text.get(begins.len()), Some(b' ' | b'>')))
     };
-    if PAGES.iter().any(|begins| is_page(&begins)) {
+    if PAGES.iter().any(is_page) {
         return "text/html; charset=utf-8";
     }
     if text.starts_with(b"<?xml") {
