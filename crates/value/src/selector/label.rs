@@ -105,7 +105,7 @@ impl LabelSelector {
                 .map(str::to_owned)
                 .collect();
             let key = expression.str_at(&["key"]).unwrap_or_default();
-            requirements.push(Requirement::new(key, operator, values)?.as_set());
+            requirements.push(Requirement::new(key, operator, values)?.into_set());
         }
         requirements.sort_by(|a, b| a.key.cmp(&b.key));
         Ok(Self { requirements, nothing: false })
@@ -160,7 +160,7 @@ impl Requirement {
     }
 
     /// The same, shown as a set.
-    fn as_set(self) -> Self {
+    fn into_set(self) -> Self {
         Self { is_set: true, ..self }
     }
 
@@ -309,8 +309,8 @@ impl<'a> Parser<'a> {
             (Token::NotEquals, _) => self.compared(key, Operator::NotIn),
             (Token::Greater, _) => self.compared(key, Operator::GreaterThan),
             (Token::Less, _) => self.compared(key, Operator::LessThan),
-            (Token::Word, "in") => Ok(Requirement::new(key, Operator::In, self.values()?)?.as_set()),
-            (Token::Word, "notin") => Ok(Requirement::new(key, Operator::NotIn, self.values()?)?.as_set()),
+            (Token::Word, "in") => Ok(Requirement::new(key, Operator::In, self.values()?)?.into_set()),
+            (Token::Word, "notin") => Ok(Requirement::new(key, Operator::NotIn, self.values()?)?.into_set()),
             (_, text) => Err(found(text, ", expected: in, notin, =, ==, !=, gt, lt")),
         }
     }
