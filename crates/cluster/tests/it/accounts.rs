@@ -14,11 +14,10 @@ async fn every_namespace_has_an_account_and_the_certificates() {
             .await;
         house
             .until(&CONFIG_MAPS, |all| {
-                let is_it = |o: &&pilothouse_value::Value| {
+                let here = all.iter().find(|o| {
                     o.str_at(&["metadata", "namespace"]) == Some(namespace)
                         && o.str_at(&["metadata", "name"]) == Some("kube-root-ca.crt")
-                };
-                let here = all.iter().find(is_it)?;
+                })?;
                 (here.str_at(&["data", "ca.crt"]) == Some(house.server.authority_pem())).then_some(())
             })
             .await;

@@ -43,7 +43,8 @@ const SHALLOW: usize = 64;
 /// Whether there is something to compare in two values. Far down it is taken to be so.
 fn may_differ(old: Option<&Value>, new: Option<&Value>, found: &Found) -> bool {
     let nested = |value: Option<&Value>| matches!(value, Some(Value::Object(_) | Value::Array(_)));
-    (found.level > SHALLOW && found.level % SHALLOW != 0 && nested(old) && nested(new)) || old != new
+    (found.level > SHALLOW && !found.level.is_multiple_of(SHALLOW) && nested(old) && nested(new))
+        || old != new
 }
 
 /// What happened to a value itself, as opposed to what is in it.
