@@ -9,6 +9,7 @@ import time
 
 import yaml
 
+DAY = re.compile(r"\d{4}-\d\d-\d\d$")  # when a server began to look for old tokens
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 VERSIONS = re.compile(r"""((?:resource version|resourceVersion|current)[a-z ]*: ?|does not match the ResourceVersion in record \(|revision=|"resourceVersion":")\d+(?: \(\d+\))?""")
@@ -497,6 +498,8 @@ class Topic:
         if isinstance(value, str):
             if key == "cells" and AGE.match(value):
                 return "AGE"
+            if key == "since" and DAY.match(value):
+                return "DAY"
             return self.text(value)
         return value
 

@@ -8,6 +8,8 @@ use pilothouse_value::{Timestamp, Value};
 use regex::{Captures, Regex};
 
 static TIME: LazyLock<Regex> = LazyLock::new(|| regex(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)"));
+/// When a server began to look for old tokens.
+static DAY: LazyLock<Regex> = LazyLock::new(|| regex(r"^\d{4}-\d\d-\d\d$"));
 static UUID: LazyLock<Regex> =
     LazyLock::new(|| regex(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
 static VERSIONS: LazyLock<Regex> = LazyLock::new(|| {
@@ -89,6 +91,7 @@ impl Names {
                 deeper(|| Value::Array(items.iter().map(|item| self.under(item, key, false)).collect()))
             }
             Value::String(text) if key == "cells" && AGE.is_match(text) => "AGE".into(),
+            Value::String(text) if key == "since" && DAY.is_match(text) => "DAY".into(),
             Value::String(text) => self.text(text).into(),
             other => other.clone(),
         }
