@@ -20,6 +20,9 @@ pub(crate) enum Document {
     Stored(Arc<Object>),
     /// As it was made for this answer.
     Made(Arc<Value>),
+    /// A configuration of webhooks with bundles of certificates that are there and have no bytes: as it is stored, with them,
+    /// and as everyone sees it who does not read protobuf, without them.
+    Bundled(Arc<Object>, Arc<Value>),
 }
 
 impl Document {
@@ -27,7 +30,15 @@ impl Document {
     pub(crate) fn value(&self) -> Arc<Value> {
         match self {
             Document::Stored(object) => object.value().clone(),
-            Document::Made(value) => value.clone(),
+            Document::Made(value) | Document::Bundled(_, value) => value.clone(),
+        }
+    }
+
+    /// The document as protobuf tells it, which tells bytes that are empty from none.
+    pub(crate) fn binary(&self) -> Arc<Value> {
+        match self {
+            Document::Bundled(stored, _) => stored.value().clone(),
+            other => other.value(),
         }
     }
 
@@ -38,8 +49,10 @@ impl Document {
                 go_json::write(object.value(), out);
             }
             Document::Stored(object) => out.extend_from_slice(object.bytes()),
-            Document::Made(value) if is_built_in(value) => builtin::write_json(value, out),
-            Document::Made(value) => go_json::write_stored(value, out),
+            Document::Made(value) | Document::Bundled(_, value) if is_built_in(value) => {
+                builtin::write_json(value, out);
+            }
+            Document::Made(value) | Document::Bundled(_, value) => go_json::write_stored(value, out),
         }
     }
 
@@ -50,8 +63,10 @@ impl Document {
                 out.push(b'{');
                 out.extend_from_slice(after_type(object.bytes()));
             }
-            Document::Made(value) if is_built_in(value) => builtin::write_item_json(value, out),
-            Document::Made(value) => encode_fields(value, out),
+            Document::Made(value) | Document::Bundled(_, value) if is_built_in(value) => {
+                builtin::write_item_json(value, out);
+            }
+            Document::Made(value) | Document::Bundled(_, value) => encode_fields(value, out),
         }
     }
 }

@@ -218,7 +218,7 @@ fn key(prefix: &str, resource: &Resource, stored: &Object) -> String {
     format!("{prefix}/{}/{namespace}{}", resource.stored_under(), object::name(value))
 }
 
-/// Whether a stored configuration of webhooks has a bundle of certificates without a byte, which nobody is shown.
+/// Whether a stored configuration of webhooks has a bundle of certificates without a byte, which only protobuf shows.
 pub(crate) fn has_empty_bundle(stored: &Object) -> bool {
     const KINDS: [&[u8]; 2] =
         [b"{\"kind\":\"ValidatingWebhookConfiguration\"", b"{\"kind\":\"MutatingWebhookConfiguration\""];
@@ -232,7 +232,7 @@ fn at_once<'a>(resource: &'a Resource, stored: &Arc<Object>) -> Result<Document,
         return Ok(if has_empty_bundle(stored) {
             let mut value = Value::clone(stored.value());
             builtin::take_empties(&resource.gvk(), &mut value);
-            Document::Made(Arc::new(value))
+            Document::Bundled(stored.clone(), Arc::new(value))
         } else if same_version {
             Document::Stored(stored.clone())
         } else {

@@ -44,6 +44,9 @@ pub(crate) fn object(
             out.push(b'\n');
             response(code, style.accepted.format.content_type(), Body::full(out))
         }
+        None if style.accepted.format == Format::Protobuf => {
+            protobuf(code, proto::encode(&document.binary()))
+        }
         None => self::value(code, &document.value(), style.accepted.format),
     }
 }
@@ -134,7 +137,7 @@ pub(crate) fn list(resource: &Resource, page: &Page, style: Style) -> Response<B
         Transform::None => {}
     }
     if style.accepted.format == Format::Protobuf {
-        let values: Vec<_> = page.items.iter().map(Document::value).collect();
+        let values: Vec<_> = page.items.iter().map(Document::binary).collect();
         let items = values.iter().map(|value| &**value);
         let (api_version, kind) = (resource.api_version(), &resource.list_kind);
         return protobuf(200, proto::encode_list(&api_version, kind, &metadata, items));
@@ -266,7 +269,7 @@ fn frame(resource: &Resource, event: &Seen, style: Style, first: bool, out: &mut
     if style.accepted.format == Format::Protobuf {
         let frame = match transformed {
             Some(value) => proto::encode_event(event.kind.as_str(), &value),
-            None => proto::encode_event(event.kind.as_str(), &event.document.value()),
+            None => proto::encode_event(event.kind.as_str(), &event.document.binary()),
         };
         out.extend(frame.unwrap_or_default());
         return;

@@ -1,6 +1,6 @@
 //! What is empty, and what is not there: where upstream counts generations, a few kinds are compared as they are in memory,
 //! where the two differ. Lists and maps come back from the storage as none, so that an empty one is a change each time it is
-//! sent; bytes survive it. Neither is ever shown.
+//! sent; bytes survive it. Neither is shown, but for empty bytes in protobuf.
 
 use pilothouse_value::{Gvk, Map, Value};
 
@@ -39,7 +39,7 @@ pub(super) fn is_empty(form: &Form, value: &Value) -> bool {
     }
 }
 
-/// Takes what is empty out of an object of such a kind, as nobody is shown it.
+/// Takes what is empty out of an object of such a kind, as no JSON shows it.
 pub fn take_empties(gvk: &Gvk, object: &mut Value) -> Empties {
     let mut found = Empties { lists: false, bundles: bundles(object) };
     if let (Some(def), Value::Object(map)) = (types::kind(gvk), object) {
