@@ -189,9 +189,9 @@ fn compile(expression: &str, is_stored: bool) -> Result<Program, ConditionProble
     static NEW: OnceLock<Env> = OnceLock::new();
     static STORED: OnceLock<Env> = OnceLock::new();
     let env = if is_stored {
-        STORED.get_or_init(|| declare(Env::kubernetes_stored()).build())
+        STORED.get_or_init(|| declare(Env::kubernetes_stored(), true).build())
     } else {
-        NEW.get_or_init(|| declare(Env::kubernetes()).build())
+        NEW.get_or_init(|| declare(Env::kubernetes(), true).build())
     };
     let checked = env
         .check(expression)
@@ -205,12 +205,17 @@ fn compile(expression: &str, is_stored: bool) -> Result<Program, ConditionProble
         .map_err(|issues| ConditionProblem::Internal(format!("program instantiation failed: {issues}")))
 }
 
-fn declare(builder: EnvBuilder) -> EnvBuilder {
-    builder
+/// Declares what expressions over a request see; not all of them may ask the authorizer.
+pub(super) fn declare(builder: EnvBuilder, has_authorizer: bool) -> EnvBuilder {
+    let builder = builder
         .variable("object", DeclType::dynamic())
         .variable("oldObject", DeclType::dynamic())
         .variable("namespaceObject", namespace_type())
-        .variable("request", request_type().clone())
+        .variable("request", request_type().clone());
+    if !has_authorizer {
+        return builder;
+    }
+    builder
         .variable("authorizer", DeclType::authorizer())
         .variable("authorizer.requestResource", DeclType::request_resource())
 }

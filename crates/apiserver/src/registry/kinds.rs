@@ -209,6 +209,7 @@ pub(crate) async fn validate(
             context.state.tuning.pods,
             &given,
         ));
+        errors.extend(admission::check_policy(resource, new, old));
     }
     // The pods of a node in this process have addresses of the loopback network, and there Services lead.
     let leads_to_pods = resource.is("", "endpoints") || resource.is("discovery.k8s.io", "endpointslices");
@@ -228,6 +229,7 @@ fn rules(context: &Context, resource: &Resource, new: &Value, old: Option<&Value
             errors.extend(builtin::validate_webhooks(new, old, &admission::check_condition));
         } else {
             errors.extend(builtin::validate(&resource.gvk(), new, old, context.state.tuning.pods));
+            errors.extend(admission::check_policy(resource, new, old));
         }
         return errors;
     }

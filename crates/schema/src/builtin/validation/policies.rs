@@ -1,4 +1,4 @@
-//! Admission policies and their bindings, without their expressions: those are not compiled here. Source:
+//! Admission policies and their bindings, without what is compiled of them, the expressions. Source:
 //! pkg/apis/admissionregistration/validation.
 
 use std::collections::BTreeSet;
