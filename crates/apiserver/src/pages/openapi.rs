@@ -150,9 +150,7 @@ fn serve_v2(table: &Table, asked: Asked<'_>) -> Response<Body> {
             response
         }
     };
-    // Only a GET is compressed for those who ask.
-    let encodings = (*asked.method == Method::GET).then_some("Accept-Encoding");
-    for vary in encodings.into_iter().chain(["Accept"]) {
+    for vary in ["Accept-Encoding", "Accept"] {
         response.headers_mut().append(header::VARY, HeaderValue::from_static(vary));
     }
     response

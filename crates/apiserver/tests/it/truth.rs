@@ -247,6 +247,10 @@ fn deep(value: &Value, path: &str) -> Vec<Value> {
 }
 
 /// What a conversation remembers.
+/// Tells those whom the server asks what to answer, and what they were asked.
+type Serve<'a> = &'a dyn Fn(&Value);
+type Take<'a> = &'a dyn Fn() -> Vec<Value>;
+
 struct Talk {
     service: LocalService,
     saved: HashMap<String, String>,
@@ -269,7 +273,7 @@ impl Talk {
 
     /// What webhooks answer from here on, or what they were asked.
     fn hook_step(&mut self, step: &Value) -> Option<Result<(), String>> {
-        let (serve, take): (&dyn Fn(&Value), &dyn Fn() -> Vec<Value>) = match (&self.hooks, &self.outside) {
+        let (serve, take): (Serve<'_>, Take<'_>) = match (&self.hooks, &self.outside) {
             (Some(hooks), _) => (&|table| hooks.table(table), &|| hooks.take()),
             (None, Some((_, backends))) => (&|table| backends.table(table), &|| backends.take()),
             (None, None) => return None,

@@ -37,6 +37,9 @@ struct Shared {
     ports: Vec<(&'static str, u16)>,
 }
 
+/// Names with what stands for them.
+type Pairs = Vec<(String, String)>;
+
 /// All of the servers; they end with the test's runtime.
 pub(super) struct Backends {
     shared: Arc<Mutex<Shared>>,
@@ -65,7 +68,7 @@ impl Backends {
     }
 
     /// What names in steps stand for, and what they are called in answers.
-    pub(super) fn places(&self) -> (Vec<(String, String)>, Vec<(String, String)>) {
+    pub(super) fn places(&self) -> (Pairs, Pairs) {
         let mut names = vec![("outside".to_owned(), OUTSIDE.to_owned())];
         let mut symbols = Vec::new();
         for (name, port) in &self.shared.lock().ports {
@@ -103,7 +106,9 @@ async fn serve(
         (None, false) => talk(&shared, stream).await,
         (Some(acceptor), true) => talk(&shared, acceptor.accept(stream).await.ok()?).await,
         (acceptor, _) => {
-            stream.read(&mut [0; 65536]).await.ok()?;
+            if stream.read(&mut [0; 65536]).await.ok()? == 0 {
+                return None;
+            }
             let said: &[u8] = match acceptor {
                 None => b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
                 Some(_) => {

@@ -57,7 +57,8 @@ impl Network {
         &self,
         mut request: http::Request<Full<Bytes>>,
     ) -> (http::response::Parts, Bytes) {
-        let mut sender = match self.open.lock().take().filter(|open| !open.is_closed()) {
+        let open = self.open.lock().take().filter(|open| !open.is_closed());
+        let mut sender = match open {
             Some(open) => open,
             None => {
                 let (sender, connection) =
