@@ -24,6 +24,19 @@ PROCESS = re.compile(r"^(Started|Up|Go version|Binary version|Emulation version|
 AGE = re.compile(r"^\d+(ms|s|m\d*s?)$")
 
 
+def messages(data):
+    """The messages that came through a WebSocket: the number of each one's kind, and what it says."""
+    out = []
+    while len(data) >= 2:
+        size, at = data[1] & 127, 2
+        if size > 125:
+            at = 4 if size == 126 else 10
+            size = int.from_bytes(data[2:at], "big")
+        out.append(f"{data[0] & 15} " + data[at:at + size].decode("latin-1"))
+        data = data[at + size:]
+    return out
+
+
 class Topic:
     def __init__(self, server, corpus):
         self.server, self.corpus, self.steps = server, corpus, []
@@ -241,12 +254,14 @@ class Topic:
         # those of one request may come at once
         self.steps.append({"asked": sorted((self.normal(a) for a in asked), key=lambda a: a["do"]), **({"kind": kind} if kind else {})})
 
-    def talk(self, method, path, headers, say=b"", user=None, groups=()):
+    def talk(self, method, path, headers, say=b"", user=None, groups=(), until=None):
         """Leaves HTTP: sends a request that asks for an upgrade, and then some bytes. The head of the answer is written down, and what
-        came after it until what was sent has come back, or the end."""
+        came after it until what was sent has come back, or the end, or `until`: then it is told by the messages of a
+        WebSocket; nothing if nothing is sent or waited for."""
         import socket
         import ssl
-        step = {"do": f"{method} {path}", "headers": headers, "talk": say.decode("latin-1")}
+        step = {"do": f"{method} {path}", "headers": headers, "talk": say.decode("latin-1"), **({"until": until.decode("latin-1")} if until else {})}
+        until = until or say
         if user:
             headers = {**headers, "Impersonate-User": user}
             step["headers"] = headers
@@ -278,12 +293,14 @@ class Topic:
             try:
                 if code == 101:
                     connection.sendall(say)
+                    rest = rest if until else b""
                 wanted = int(heads.get("content-length", 1 << 20))
-                while (len(rest) < wanted if code != 101 else not rest.endswith(say)) and (part := connection.recv(4096)):
+                while (len(rest) < wanted if code != 101 else not rest.endswith(until)) and (part := connection.recv(4096)):
                     rest += part
             except (TimeoutError, ConnectionError):
                 pass
-        self.steps.append({**step, "code": code, "heads": heads, "answer": self.text(rest.decode("latin-1"))})
+        told = self.text(rest.decode("latin-1")) if until == say or code != 101 else [self.text(m) for m in messages(rest)]
+        self.steps.append({**step, "code": code, "heads": heads, "answer": told})
 
     def unaltered(self, method, path, data, wire):
         import http.client

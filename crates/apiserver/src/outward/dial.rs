@@ -62,6 +62,14 @@ impl Trouble {
         }
     }
 
+    /// As client-go's SPDY tells it, which dials and reads answers itself.
+    pub(super) fn of_spdy(self) -> String {
+        match self {
+            Trouble::Dialling(why) => why,
+            other => other.of_upgrade(),
+        }
+    }
+
     /// As the handler of upgrades tells it, which reads answers itself.
     pub(super) fn of_upgrade(self) -> String {
         match self {

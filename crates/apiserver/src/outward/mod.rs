@@ -2,7 +2,8 @@
 //! pods, where that kubelet is reached through a network.
 //!
 //! `location` says where a request goes, or why not; `dial` opens the connection; `reverse` passes a request on and its answer
-//! back, with the changes that `rewrite` and `html` make; `upgrade` does the same for connections that leave HTTP.
+//! back, with the changes that `rewrite` and `html` make; `upgrade` does the same for connections that leave HTTP, and `translated`
+//! for sessions over WebSocket whose kubelet speaks SPDY alone.
 //!
 //! Source of behaviour: `apimachinery/pkg/util/proxy`, `pkg/registry/core/{pod,service,node}` and `pkg/kubelet/client`.
 
@@ -17,6 +18,7 @@ mod reverse;
 mod rewrite;
 mod sessions;
 mod sniff;
+mod translated;
 mod unzip;
 mod upgrade;
 

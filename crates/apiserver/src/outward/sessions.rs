@@ -1,8 +1,10 @@
 //! Exec, attach and port-forward of pods whose kubelet is reached through a network: the connection is handed through.
 //!
-//! Kubelets that do not speak WebSocket themselves get SPDY: what a port-forward tunnels through a WebSocket is unpacked here.
+//! Kubelets that do not speak WebSocket themselves get SPDY: what a port-forward tunnels through a WebSocket is unpacked here, and
+//! what exec and attach say through one is translated (`translated`).
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::request::Parts;
@@ -11,10 +13,10 @@ use pilothouse_value::{Status, Value, object};
 
 use super::go_url::{escape_path, escape_value};
 use super::location::{Upstream, node_of};
-use super::upgrade;
+use super::{translated, upgrade};
 use crate::doors::body::Body;
 use crate::state::State;
-use crate::streaming::Tunnel;
+use crate::streaming::{Translation, Tunnel};
 
 /// What a session is about, in the words that the kubelet is asked in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,7 +52,7 @@ impl SessionQuery {
 /// # Errors
 /// 404 if there is no such node, 400 if the client does not leave HTTP, 500 if the kubelet is not reached.
 pub(crate) async fn session<B>(
-    state: &State,
+    state: &Arc<State>,
     pod: &Value,
     query: &SessionQuery,
     peer: Option<IpAddr>,
@@ -66,6 +68,12 @@ pub(crate) async fn session<B>(
         let (head, body) = request.into_parts();
         drop(body);
         return tunnelled(state, &upstream, &target, peer, (head, tunnel)).await;
+    }
+    if query.action != "portForward"
+        && !upstream.speaks_websocket
+        && let Some(translation) = Translation::of(&mut request)?
+    {
+        return Ok(translated::translated(state, upstream, target, query, translation));
     }
     if !upgrade::is_wanted(request.headers()) {
         return Err(Status::bad_request("Upgrade request required"));

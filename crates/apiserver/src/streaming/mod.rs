@@ -12,6 +12,7 @@ mod bridge;
 mod options;
 mod outcome;
 mod spdy;
+mod translate;
 mod upgrade;
 mod websocket;
 
@@ -27,6 +28,7 @@ use crate::kubelet::{Kubelet, KubeletError};
 pub use bridge::in_process;
 use options::Query;
 pub(crate) use options::{chosen_container, log_parameters};
+pub(crate) use translate::Translation;
 use upgrade::Upgrade;
 pub use upgrade::wants_upgrade;
 pub(crate) use upgrade::{Tunnel, WatchSocket};

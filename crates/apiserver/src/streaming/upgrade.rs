@@ -228,9 +228,9 @@ impl WatchSocket {
     }
 }
 
-type Io = TokioIo<Upgraded>;
+pub(super) type Io = TokioIo<Upgraded>;
 
-fn upgraded<F, Fut>(on_upgrade: OnUpgrade, serve: F)
+pub(super) fn upgraded<F, Fut>(on_upgrade: OnUpgrade, serve: F)
 where
     F: FnOnce(Io) -> Fut + Send + 'static,
     Fut: Future<Output = ()> + Send + 'static,
@@ -243,18 +243,18 @@ where
     });
 }
 
-async fn websocket(io: Io) -> WebSocketStream<Io> {
+pub(super) async fn websocket(io: Io) -> WebSocketStream<Io> {
     let config =
         WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE)).max_frame_size(Some(MAX_MESSAGE));
     WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await
 }
 
-enum Framing {
+pub(super) enum Framing {
     WebSocket { accept: String },
     Spdy,
 }
 
-fn framing(headers: &HeaderMap) -> Result<Framing, Status> {
+pub(super) fn framing(headers: &HeaderMap) -> Result<Framing, Status> {
     if has_token(headers, &CONNECTION, "upgrade") {
         if has_token(headers, &UPGRADE, "websocket") {
             let Some(key) = headers.get(SEC_WEBSOCKET_KEY) else {
@@ -278,7 +278,7 @@ fn no_protocol(offered: &[String], known: &[&str]) -> Status {
     Status::bad_request(text)
 }
 
-fn websocket_head(accept: &str, protocol: Option<&str>) -> Result<Response<()>, Status> {
+pub(super) fn websocket_head(accept: &str, protocol: Option<&str>) -> Result<Response<()>, Status> {
     let mut head = switching("websocket");
     head.headers_mut().insert(SEC_WEBSOCKET_ACCEPT, header_value(accept)?);
     if let Some(protocol) = protocol {
@@ -317,6 +317,6 @@ fn tokens(headers: &HeaderMap, name: &HeaderName) -> Vec<String> {
         .collect()
 }
 
-fn has_token(headers: &HeaderMap, name: &HeaderName, wanted: &str) -> bool {
+pub(super) fn has_token(headers: &HeaderMap, name: &HeaderName, wanted: &str) -> bool {
     tokens(headers, name).iter().any(|token| token.eq_ignore_ascii_case(wanted))
 }

@@ -97,14 +97,37 @@ pub(super) async fn serve<S>(socket: WebSocketStream<S>, dialect: Dialect, sessi
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let (sink, source) = socket.split();
     let Session { stdin, stdout, stderr, resize, exit } = session;
+    let last = async move { last_word(&exit.await, dialect.errors) };
+    converse(socket, dialect, Channels { stdin, stdout, stderr, resize }, streams, last).await;
+}
+
+/// What goes through the channels of a session.
+pub(super) struct Channels {
+    pub(super) stdin: Option<mpsc::Sender<Bytes>>,
+    pub(super) stdout: Option<mpsc::Receiver<Bytes>>,
+    pub(super) stderr: Option<mpsc::Receiver<Bytes>>,
+    pub(super) resize: Option<mpsc::Sender<TerminalSize>>,
+}
+
+/// Carries what goes through the channels, and says at the end what `last` says; ends before that when the client goes.
+pub(super) async fn converse<S>(
+    socket: WebSocketStream<S>,
+    dialect: Dialect,
+    channels: Channels,
+    streams: Streams,
+    last: impl Future<Output = Option<String>>,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (sink, source) = socket.split();
+    let Channels { stdin, stdout, stderr, resize } = channels;
     let input = receive(source, dialect, stdin, resize);
     let output = async {
         let mut sink = sink;
         let sent = send(&mut sink, dialect, stdout, stderr, streams).await;
         if sent.is_ok() {
-            if let Some(text) = last_word(&exit.await, dialect.errors) {
+            if let Some(text) = last.await {
                 let _ = sink.send(dialect.encode(ERROR, text.as_bytes())).await;
             }
             let frame = CloseFrame { code: CloseCode::Normal, reason: "".into() };

@@ -24,7 +24,7 @@ mod wire;
 
 use backends::Backends;
 use hooks::Hooks;
-use network::Network;
+use network::{Network, messages};
 use normal::{Names, Pairs};
 
 /// One test for each recorded topic: each has a server of its own, whose clock is held, unless webhooks of the topic are
@@ -92,7 +92,7 @@ topics!(
     watches,
     yaml;
     with webhooks: aggregation, conversions, converting, deletions, webhooks;
-    with backends: kubelets, proxies
+    with backends: kubelets, proxies, translated
 );
 
 /// Characters of a text that is compared whatever is kept of the answer.
@@ -400,7 +400,8 @@ impl Talk {
         }
         let request = request.body(Full::new(body.unwrap_or_default())).unwrap();
         if let (Some(said), Some((network, _))) = (step.str_at(&["talk"]), &self.outside) {
-            let said = network.talk(request.into_parts().0, said).await;
+            let until = step.str_at(&["until"]);
+            let said = network.talk(request.into_parts().0, said, until).await;
             return self.compare_talk(step, said);
         }
         let (parts, bytes) = match &self.outside {
@@ -502,7 +503,12 @@ impl Talk {
             heads.set(&[name], known.unwrap_or(value));
         }
         said.set(&["heads"], heads);
-        said.set(&["answer"], self.names.text(&rest));
+        if step.get("until").is_some() && parts.status == 101 {
+            let told: Value = messages(&rest).iter().map(|one| self.names.text(one)).collect();
+            said.set(&["answer"], told);
+        } else {
+            said.set(&["answer"], self.names.text(&rest));
+        }
         self.compare(step, &said)
     }
 

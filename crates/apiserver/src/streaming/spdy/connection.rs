@@ -1,4 +1,5 @@
-//! One connection: a task that reads frames and hands out streams, and a task that writes frames.
+//! One connection: a task that reads frames and hands out streams, and a task that writes frames; and what of it is the same
+//! where we are the client.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -14,13 +15,13 @@ use super::headers::Headers;
 /// How many streams a connection may hold at once. A port-forward has two for each TCP connection.
 const MAX_STREAMS: usize = 512;
 /// How many chunks wait in a stream before the connection is no longer read.
-const STREAM_QUEUE: usize = 16;
+pub(super) const STREAM_QUEUE: usize = 16;
 /// How many frames wait to be written before their senders wait.
-const WRITE_QUEUE: usize = 32;
+pub(super) const WRITE_QUEUE: usize = 32;
 /// How much is read at once, in bytes.
 const READ: usize = 32 * 1024;
-/// How long a client may take to hang up after we have said goodbye.
-const LINGER: Duration = Duration::from_secs(5);
+/// How long the other side may take to hang up after we have said goodbye.
+pub(super) const LINGER: Duration = Duration::from_secs(5);
 
 /// A stream that the client opened.
 pub(super) struct Stream {
@@ -39,6 +40,11 @@ pub(super) struct Output {
 }
 
 impl Output {
+    /// Of a stream of a connection whose frames are written from this queue.
+    pub(super) fn new(stream: u32, frames: mpsc::Sender<Outgoing>) -> Output {
+        Output { stream, frames }
+    }
+
     /// Sends a chunk. `false` when the connection is gone.
     pub(super) async fn send(&self, data: Bytes) -> bool {
         self.frames.send(Outgoing::Data { stream: self.stream, data, fin: false }).await.is_ok()
@@ -50,7 +56,9 @@ impl Output {
     }
 }
 
-enum Outgoing {
+/// What is to be written.
+pub(super) enum Outgoing {
+    Open { stream: u32, headers: Headers },
     Reply { stream: u32 },
     Refuse { stream: u32 },
     Data { stream: u32, data: Bytes, fin: bool },
@@ -108,64 +116,83 @@ impl Drop for Connection {
     }
 }
 
-async fn read_frames<S>(mut io: ReadHalf<S>, opened: mpsc::Sender<Stream>, frames: mpsc::Sender<Outgoing>)
-where
-    S: AsyncRead + AsyncWrite,
-{
-    let mut decoder = Decoder::new();
-    let mut buffer = BytesMut::with_capacity(READ);
-    let mut inputs: HashMap<u32, mpsc::Sender<Bytes>> = HashMap::new();
-    while let Ok(1..) = io.read_buf(&mut buffer).await {
+/// The frames that come through a connection.
+pub(super) struct Frames<S> {
+    io: ReadHalf<S>,
+    decoder: Decoder,
+    buffer: BytesMut,
+}
+
+impl<S: AsyncRead + AsyncWrite> Frames<S> {
+    pub(super) fn new(io: ReadHalf<S>) -> Frames<S> {
+        Frames { io, decoder: Decoder::new(), buffer: BytesMut::with_capacity(READ) }
+    }
+
+    /// The next one; `None` when the other side has gone, or does not speak SPDY.
+    pub(super) async fn next(&mut self) -> Option<Incoming> {
         loop {
-            let frame = match decoder.next(&mut buffer) {
-                Ok(Some(frame)) => frame,
-                Ok(None) => break,
+            match self.decoder.next(&mut self.buffer) {
+                Ok(Some(frame)) => return Some(frame),
+                Ok(None) => self.buffer.reserve(READ),
                 Err(error) => {
                     tracing::debug!(%error, "a SPDY connection is broken off");
-                    return;
+                    return None;
                 }
-            };
-            match frame {
-                Incoming::Open { stream, headers, fin } => {
-                    inputs.retain(|_, input| !input.is_closed());
-                    if inputs.len() >= MAX_STREAMS || inputs.contains_key(&stream) {
-                        let _ = frames.send(Outgoing::Refuse { stream }).await;
-                        continue;
-                    }
-                    let (sender, input) = mpsc::channel(STREAM_QUEUE);
-                    if !fin {
-                        inputs.insert(stream, sender);
-                    }
-                    // The reply goes first: nothing may be sent on a stream that is not accepted.
-                    let _ = frames.send(Outgoing::Reply { stream }).await;
-                    let output = Output { stream, frames: frames.clone() };
-                    // Nobody takes streams any more: the session is over, and what comes is read over.
-                    let _ = opened.send(Stream { headers, input, output }).await;
-                }
-                Incoming::Data { stream, data, fin } => {
-                    if let Some(input) = inputs.get(&stream)
-                        && !data.is_empty()
-                    {
-                        let _ = input.send(data).await;
-                    }
-                    if fin {
-                        inputs.remove(&stream);
-                    }
-                }
-                Incoming::Reset { stream } => {
-                    inputs.remove(&stream);
-                }
-                Incoming::Ping { id } => {
-                    let _ = frames.send(Outgoing::Ping { id }).await;
-                }
-                Incoming::GoAway | Incoming::Other => {}
+            }
+            if !matches!(self.io.read_buf(&mut self.buffer).await, Ok(1..)) {
+                return None;
             }
         }
-        buffer.reserve(READ);
     }
 }
 
-async fn write_frames<S>(mut io: WriteHalf<S>, mut frames: mpsc::Receiver<Outgoing>)
+async fn read_frames<S>(io: ReadHalf<S>, opened: mpsc::Sender<Stream>, frames: mpsc::Sender<Outgoing>)
+where
+    S: AsyncRead + AsyncWrite,
+{
+    let mut incoming = Frames::new(io);
+    let mut inputs: HashMap<u32, mpsc::Sender<Bytes>> = HashMap::new();
+    while let Some(frame) = incoming.next().await {
+        match frame {
+            Incoming::Open { stream, headers, fin } => {
+                inputs.retain(|_, input| !input.is_closed());
+                if inputs.len() >= MAX_STREAMS || inputs.contains_key(&stream) {
+                    let _ = frames.send(Outgoing::Refuse { stream }).await;
+                    continue;
+                }
+                let (sender, input) = mpsc::channel(STREAM_QUEUE);
+                if !fin {
+                    inputs.insert(stream, sender);
+                }
+                // The reply goes first: nothing may be sent on a stream that is not accepted.
+                let _ = frames.send(Outgoing::Reply { stream }).await;
+                let output = Output { stream, frames: frames.clone() };
+                // Nobody takes streams any more: the session is over, and what comes is read over.
+                let _ = opened.send(Stream { headers, input, output }).await;
+            }
+            Incoming::Data { stream, data, fin } => {
+                if let Some(input) = inputs.get(&stream)
+                    && !data.is_empty()
+                {
+                    let _ = input.send(data).await;
+                }
+                if fin {
+                    inputs.remove(&stream);
+                }
+            }
+            Incoming::Reset { stream } => {
+                inputs.remove(&stream);
+            }
+            Incoming::Ping { id } => {
+                let _ = frames.send(Outgoing::Ping { id }).await;
+            }
+            Incoming::Reply { .. } | Incoming::GoAway | Incoming::Other => {}
+        }
+    }
+}
+
+/// Writes what is queued, until there is nobody who could queue more, or the other side has gone.
+pub(super) async fn write_frames<S>(mut io: WriteHalf<S>, mut frames: mpsc::Receiver<Outgoing>)
 where
     S: AsyncRead + AsyncWrite,
 {
@@ -175,6 +202,11 @@ where
     while let Some(frame) = frames.recv().await {
         let mut over = false;
         match frame {
+            Outgoing::Open { stream, headers } => {
+                if encoder.open(stream, &headers, &mut buffer).is_err() {
+                    return;
+                }
+            }
             Outgoing::Reply { stream } => {
                 last_stream = last_stream.max(stream);
                 if encoder.reply(stream, &mut buffer).is_err() {

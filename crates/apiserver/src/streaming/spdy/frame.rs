@@ -24,6 +24,8 @@ pub(super) enum Incoming {
     Open { stream: u32, headers: Headers, fin: bool },
     /// Content of a stream: a whole data frame, or a piece of a long one. `fin` comes with the last piece.
     Data { stream: u32, data: Bytes, fin: bool },
+    /// A stream that we opened was accepted; `fin` says that nothing will come on it.
+    Reply { stream: u32, fin: bool },
     /// A stream was given up.
     Reset { stream: u32 },
     /// To be sent back.
@@ -118,8 +120,13 @@ impl Decoder {
                 let _priority_and_slot = body.try_get_u16().map_err(|_| FrameError::CutOff(kind))?;
                 Incoming::Open { stream, headers: self.inflater.read(&body)?, fin: flags & FIN != 0 }
             }
+            SYN_REPLY => {
+                let stream = number(&mut body)? & 0x7fff_ffff;
+                self.inflater.read(&body)?;
+                Incoming::Reply { stream, fin: flags & FIN != 0 }
+            }
             // Headers later in a stream mean nothing to us, but they move the zlib stream.
-            SYN_REPLY | 8 => {
+            8 => {
                 let _stream = number(&mut body)?;
                 self.inflater.read(&body)?;
                 Incoming::Other
@@ -138,6 +145,22 @@ pub(super) struct Encoder(Deflater);
 impl Encoder {
     pub(super) fn new() -> Result<Self, HeaderError> {
         Ok(Self(Deflater::new()?))
+    }
+
+    /// Opens a stream.
+    pub(super) fn open(
+        &mut self,
+        stream: u32,
+        headers: &Headers,
+        out: &mut BytesMut,
+    ) -> Result<(), HeaderError> {
+        let block = self.0.write(headers)?;
+        control(out, SYN_STREAM, 0, 10 + block.len());
+        out.put_u32(stream);
+        // Belongs to no other stream, and comes before none.
+        out.put_slice(&[0; 6]);
+        out.put_slice(&block);
+        Ok(())
     }
 
     /// Accepts a stream.

@@ -80,11 +80,12 @@ impl Network {
     }
 
     /// Sends a request that leaves HTTP, and then some bytes; gives back the head of the answer, and what came behind it until what
-    /// was sent has come back, or the end.
+    /// was sent has come back, or the end, or `until`. Where nothing is sent and nothing is waited for, nothing is given back.
     pub(super) async fn talk(
         &self,
         asked: http::request::Parts,
         say: &str,
+        until: Option<&str>,
     ) -> (http::response::Parts, String) {
         let mut stream = self.connect().await;
         let mut head = format!(
@@ -116,12 +117,19 @@ impl Network {
             response = response.header(name, value);
         }
         let (parts, ()) = response.body(()).unwrap().into_parts();
-        let say: Vec<u8> = say.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+        let bytes =
+            |text: &str| -> Vec<u8> { text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect() };
+        let say = bytes(say);
+        let until = until.map(bytes).unwrap_or_else(|| say.clone());
         let length =
             parts.headers.get("content-length").and_then(|length| length.to_str().ok()?.parse().ok());
         if parts.status == 101 {
             stream.write_all(&say).await.unwrap();
-            while !rest.ends_with(&say) && read(&mut stream, &mut rest).await {}
+            if until.is_empty() {
+                // Whether something came together with the head is a matter of time.
+                rest.clear();
+            }
+            while !rest.ends_with(&until) && read(&mut stream, &mut rest).await {}
         } else {
             while rest.len() < length.unwrap_or(usize::MAX) && read(&mut stream, &mut rest).await {}
         }
@@ -132,4 +140,22 @@ impl Network {
 /// Whether more came.
 async fn read(stream: &mut TlsStream<TcpStream>, into: &mut Vec<u8>) -> bool {
     matches!(tokio::time::timeout(PATIENCE, stream.read_buf(into)).await, Ok(Ok(1..)))
+}
+
+/// The messages that came through a WebSocket, a character for each byte: the number of each one's kind, and what it says.
+pub(super) fn messages(came: &str) -> Vec<String> {
+    let mut rest: Vec<char> = came.chars().collect();
+    let mut out = Vec::new();
+    while let [kind, size, ..] = rest[..] {
+        let at = match size as usize & 127 {
+            126 => 4,
+            127 => 10,
+            _ => 2,
+        };
+        let long = rest[2..at].iter().fold(0, |size, byte| size << 8 | *byte as usize);
+        let size = if at == 2 { size as usize & 127 } else { long };
+        out.push(format!("{} {}", kind as u32 & 15, rest[at..at + size].iter().collect::<String>()));
+        rest.drain(..at + size);
+    }
+    out
 }
