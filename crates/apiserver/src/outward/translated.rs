@@ -8,7 +8,7 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::upgrade::Upgraded;
-use pilothouse_value::{Status, field, octets, parse};
+use pilothouse_value::{Status, Value, field, octets, parse};
 
 use super::dial::Open;
 use super::location::Upstream;
@@ -53,7 +53,7 @@ async fn opened(state: &State, upstream: &Upstream, target: &str) -> Result<(Upg
     let failed = |url: &str, why: &str| format!("error sending request: Post {}: {why}", field::quote(url));
     let url = format!("{}://{}{target}", upstream.scheme(), upstream.host);
     let request = asked(upstream, target).map_err(|status| failed(&url, &status.message))?;
-    let answer = match Open::to(state, upstream, false).await {
+    let answer = match Open::to(state, upstream, true).await {
         Ok(open) => open.ask(request).await,
         Err(trouble) => Err(trouble),
     };
@@ -99,7 +99,13 @@ async fn refusal(answer: Response<hyper::body::Incoming>) -> String {
         Err(_) => return "unable to read error from server response".to_owned(),
     };
     if let Ok(document) = parse::json(&body) {
-        for key in ["message", "error"] {
+        let keys = ["message", "error"];
+        // Go reads nothing at all of a document in which one of them is no text.
+        let readable = keys.iter().all(|key| {
+            let member = document.value.get(key);
+            member.is_none_or(|member| matches!(member, Value::String(_) | Value::Null))
+        });
+        for key in keys.into_iter().filter(|_| readable) {
             if let Some(text) = document.value.str_at(&[key]).map(str::trim).filter(|text| !text.is_empty()) {
                 return text.to_owned();
             }
