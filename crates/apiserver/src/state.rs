@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
+use pilothouse_schema::builtin::Amounts;
 use pilothouse_store::{Clock, Store};
 use pilothouse_value::stack::deeper;
 use pilothouse_value::{Status, Timestamp, Value, object};
@@ -134,6 +135,7 @@ pub(crate) struct Context {
     pub(crate) notes: Option<Arc<Notes>>,
     warnings: Mutex<Vec<String>>,
     given: Mutex<Option<Value>>,
+    amounts: Mutex<Amounts>,
     shares_labels: AtomicBool,
 }
 
@@ -150,6 +152,7 @@ impl Context {
             notes: None,
             warnings: Mutex::new(Vec::new()),
             given: Mutex::new(None),
+            amounts: Mutex::default(),
             shares_labels: AtomicBool::new(false),
         }
     }
@@ -163,10 +166,15 @@ impl Context {
         }
     }
 
-    /// Takes note of a document that is about to be read, if errors must show it as it was given: reading drops empty lists.
+    /// Takes note of a document that is about to be read, if errors must show it as it was given, as reading drops empty
+    /// lists, and of the amounts in it whose digits matter to warnings.
     pub(crate) fn note_given(&self, value: &Value) {
         if has_empty(value) {
             *self.given.lock() = Some(value.clone());
+        }
+        let amounts = Amounts::of(value);
+        if !amounts.is_empty() {
+            *self.amounts.lock() = amounts;
         }
     }
 
@@ -183,6 +191,11 @@ impl Context {
     /// The document of [`Context::note_given`].
     pub(crate) fn given(&self) -> Option<Value> {
         self.given.lock().clone()
+    }
+
+    /// The amounts of [`Context::note_given`].
+    pub(crate) fn amounts(&self) -> Amounts {
+        self.amounts.lock().clone()
     }
 
     /// Takes the warnings that were collected.

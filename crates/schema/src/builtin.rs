@@ -47,7 +47,7 @@ pub use validation::{
     CompileCondition, ConditionProblem, Policy, validate, validate_as_given, validate_binding,
     validate_cluster_ips, validate_subresource, validate_webhooks,
 };
-pub use warnings::{status_warnings, warnings};
+pub use warnings::{Amounts, status_warnings, warnings};
 pub use write::{write_item_json, write_json};
 
 pub(crate) use types::kinds_of_type;

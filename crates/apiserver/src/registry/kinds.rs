@@ -72,6 +72,13 @@ pub(crate) fn warn_of_status(context: &Context, resource: &Resource, new: &Value
 /// Warns of what an object of a built-in kind says in vain.
 pub(crate) fn warn(context: &Context, resource: &Resource, new: &Value, old: Option<&Value>) {
     if resource.is_built_in() {
+        let amounts = context.amounts();
+        if !amounts.is_empty() {
+            let (new, old) = (amounts.respell(new), old.map(|old| amounts.respell(old)));
+            let warnings = builtin::warnings(&resource.gvk(), &new, old.as_ref());
+            warnings.iter().for_each(|warning| context.warn(warning));
+            return;
+        }
         builtin::warnings(&resource.gvk(), new, old).iter().for_each(|warning| context.warn(warning));
         return;
     }

@@ -2,12 +2,15 @@
 //! (upstream: `WarningsOnCreate` and `WarningsOnUpdate` of the strategies, pkg/api/*/warnings.go).
 
 mod addresses;
+mod amounts;
 mod overlaps;
 mod pods;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pilothouse_value::{Gvk, Map, Quantity, Value, names, object};
+
+pub use amounts::Amounts;
 
 use super::ips;
 
@@ -99,8 +102,11 @@ fn template(path: &[&str], object: &Value, old: Option<&Value>, out: &mut Vec<St
 /// A number of bytes that is no whole number.
 fn fractional(path: &str, value: Option<&Value>, out: &mut Vec<String>) {
     let Some(text) = value.and_then(Value::as_str) else { return };
-    if text.parse::<Quantity>().is_ok() && !Quantity::is_whole(text) {
-        out.push(format!("{path}: fractional byte value \"{text}\" is invalid, must be an integer"));
+    if Quantity::is_whole(text) {
+        return;
+    }
+    if let Ok(shown) = Quantity::canonical(text) {
+        out.push(format!("{path}: fractional byte value \"{shown}\" is invalid, must be an integer"));
     }
 }
 
