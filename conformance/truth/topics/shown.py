@@ -58,6 +58,7 @@ def run(t):
     for version, kind, path, more in bad:
         t.post(path + "?dryRun=All", obj(version, kind, "bad", **more), keep=["kind"])
     immutable(t)
+    expressions(t)
 
 
 def immutable(t):
@@ -74,3 +75,42 @@ def immutable(t):
             if path.rsplit("/", 1)[1] == plural and not (plural == "events" and version == "v1"):
                 t.post(path, obj(version, kind, "frozen", **copy.deepcopy(more)), keep=["kind"])
                 t.merge(f"{path}/frozen?dryRun=All", change, keep=["kind"])
+
+
+def expressions(t):
+    """What is compiled of admission policies before they are stored."""
+    group = "admissionregistration.k8s.io/v1"
+    rules = {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]}
+    params = {"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}
+    good = [{"expression": "true"}]
+    texts = ["true", " true ", "1", "x", "x +", "object.x", "object.x == 1", "has(object.x) ? true : false", "params.x == 1", "request.nothing == 1", "request.name == 'a'", "variables.a", "variables.a == 1", "oldObject == null",
+             "namespaceObject.metadata.name == 'a'", "namespaceObject.metadata.other == 'a'", "authorizer.path('/a').check('get').allowed()", "authorizer.requestResource.check('get').allowed()", "'a'.matches('(')", "'a'", "null", "[1]", "{'a': 1}", "type(1)", "optional.of(1)", "'a' + 1", "quantity('1')"]
+    fields = [lambda x: {"validations": [{"expression": x}]}, lambda x: {"validations": [{"expression": "true", "messageExpression": x}]}, lambda x: {"auditAnnotations": [{"key": "k", "valueExpression": x}]},
+              lambda x: {"validations": good, "matchConditions": [{"name": "c", "expression": x}]}, lambda x: {"validations": good, "variables": [{"name": "v", "expression": x}]}]
+    path = f"/apis/{group}/validatingadmissionpolicies"
+
+    def policy(name, spec, kind="ValidatingAdmissionPolicy"):
+        return obj(group, kind, name, spec={"matchConstraints": rules, **spec})
+
+    for text in texts:
+        for field in fields:
+            for more in ({}, params):
+                t.post(path + "?dryRun=All", policy("p", {**field(text), **more}), keep=["kind"])
+    typed = ["true", "1", "1u", "1.5", "'a'", "b'a'", "null", "timestamp('2020-01-01T00:00:00Z')", "duration('1s')", "[1]", "[[1]]", "[]", "{'a': 1}", "{}", "{1: 'a'}", "object.x", "optional.of(1)", "type(1)", "x", "quantity('1')", "variables.other", "request", "request.userInfo", "dyn(1)"]
+    uses = ["variables.v", "variables.v == 1", "variables.v + 1 == 2", "variables.w", "variables.v.a == 1", "variables.v[0] == 1", "variables.v['a'] == 1", "variables.v == variables.v", "size(variables.v) == 1", "has(variables.v)"]
+    for text in typed:
+        for use in uses:
+            t.post(path + "?dryRun=All", policy("p", {"variables": [{"name": "v", "expression": text}], "validations": [{"expression": use}]}), keep=["kind"])
+    for names in (["a", "b"], ["b", "a"], ["a__b", "a"], ["a", "a"], ["in", "a"], ["a b", "a"]):
+        variables = [{"name": names[0], "expression": "1"}, {"name": names[1], "expression": f"variables.{names[0]} == 1"}]
+        for use in (f"variables.{names[1]}", f"variables.{names[0]}", f"variables.{names[0]} == 1", "variables.none"):
+            t.post(path + "?dryRun=All", policy("p", {"variables": variables, "validations": [{"expression": use}]}), keep=["kind"])
+    t.post(path, policy("p", {"validations": good, "matchConditions": [{"name": "c", "expression": "true"}]}), keep=["kind"])
+    for change in ({"paramKind": None}, {"matchConditions": [{"name": "c", "expression": "x"}]}, {"validations": [{"expression": "true"}, {"expression": "y"}]}, {"failurePolicy": "Ignore"}):
+        t.merge(f"{path}/p?dryRun=All", {"spec": change}, keep=["kind"])
+    changes = f"/apis/{group}/mutatingadmissionpolicies"
+    mutation = {"reinvocationPolicy": "Never", "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": "[JSONPatch{op: 'remove', path: '/a'}]"}}]}
+    for text in texts:
+        for field in fields[3:]:
+            more = {key: value for key, value in field(text).items() if key != "validations"}
+            t.post(changes + "?dryRun=All", policy("p", {**mutation, **more}, "MutatingAdmissionPolicy"), keep=["kind"])

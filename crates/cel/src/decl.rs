@@ -121,6 +121,9 @@ impl ObjectType {
     /// plain.
     pub fn field(&self, ident: &str) -> Option<&Field> {
         let find = |name: &str| self.property(name).filter(|field| field.ty.is_exposed());
+        if let Some(field) = find(ident).filter(|field| field.ident() == Some(ident)) {
+            return Some(field);
+        }
         let name = unescape(ident)?;
         let found = find(&name)?;
         let is_spelled = found.ident() == Some(ident) || crate::escape::RESERVED.contains(&ident);
@@ -157,6 +160,13 @@ impl ObjectBuilder {
         }
         let ident = escape(name).map(|ident| ident.into());
         self.fields.push(Field { name: name.into(), ident, ty, is_required });
+        self
+    }
+
+    /// Adds a field that is always there and that expressions spell as it is named, whatever that means elsewhere.
+    #[must_use]
+    pub fn plain_field(mut self, name: &str, ty: DeclType) -> Self {
+        self.fields.push(Field { name: name.into(), ident: Some(name.into()), ty, is_required: true });
         self
     }
 
@@ -231,6 +241,11 @@ impl DeclType {
     /// Anything, read as it comes.
     pub const fn dynamic() -> Self {
         Self::new(Type::Dyn, Shape::Dynamic, 0, 1)
+    }
+
+    /// What an expression comes to: of this type to the checker, and read as it comes.
+    pub const fn of_type(ty: Type) -> Self {
+        Self::new(ty, Shape::Dynamic, 0, 1)
     }
 
     /// Data of which no schema is known (`x-kubernetes-preserve-unknown-fields` without a type): expressions do not

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use pilothouse_cel::{DeclType, Env, ListKind, Type, escape};
+use pilothouse_cel::{DeclType, Env, Type};
 use pilothouse_value::Value;
 use pilothouse_value::field::{Error, Path};
 
@@ -24,7 +24,7 @@ pub(crate) fn check_policy(resource: &Resource, policy: &Value, old: Option<&Val
     }
     let path = Path::new("spec");
     let has_params = policy.at(&["spec", "paramKind"]).is_some();
-    let mut check = Check { has_params, variables: None, guesses: false, errors: Vec::new() };
+    let mut check = Check { has_params, variables: None, errors: Vec::new() };
 
     let part = |policy: &Value, name: &str| policy.at(&["spec", name]).cloned();
     let is_same = |old: &Value| {
@@ -100,8 +100,6 @@ struct Check {
     has_params: bool,
     /// The type of `variables`, as far as they have been compiled; none before there are any.
     variables: Option<DeclType>,
-    /// Whether the types of variables are not known, so that what is dynamic may be anything.
-    guesses: bool,
     errors: Vec<Error>,
 }
 
@@ -128,8 +126,7 @@ impl Check {
             }
         };
         let ty = checked.output_type().clone();
-        let is_guessed = self.guesses && ty.is_dyn();
-        if !how.types.is_empty() && !how.types.contains(&ty) && !is_guessed {
+        if !how.types.is_empty() && !how.types.contains(&ty) {
             let names: Vec<String> = how.types.iter().map(Type::declared).collect();
             let wanted = match &*names {
                 [name] => name.clone(),
@@ -148,44 +145,42 @@ impl Check {
 
     /// Compiles the variables, each of which sees those before it.
     fn declare_variables(&mut self, policy: &Value, spec: &Path, stored: &BTreeSet<&str>) {
-        let name_of = |variable: &Value| variable.str_at(&["name"]).unwrap_or_default().to_owned();
-        // Names that would be spelled otherwise in an object are those of members here.
-        let is_plain = |name: &str| escape(name).is_some_and(|ident| ident == name);
-        self.guesses =
-            policy.items_at(&["spec", "variables"]).iter().any(|variable| !is_plain(&name_of(variable)));
-        let mut known: Vec<(String, DeclType)> = Vec::new();
-        self.variables = Some(self.type_of_variables(&known));
+        let mut known: Vec<(&str, Type)> = Vec::new();
+        self.variables = Some(type_of_variables(&known));
         each(policy, spec, "variables", |variable, at| {
             let text = variable.str_at(&["expression"]).unwrap_or_default();
             let how = How { is_stored: stored.contains(text), ..How::of(&[]) };
             let ty = self.expression(&at.child("expression"), text, text, &how);
             // One that is wrong is known all the same, so that what uses it is not wrong too.
-            known.push((name_of(variable), ty.map_or_else(DeclType::dynamic, |ty| declared(&ty))));
-            self.variables = Some(self.type_of_variables(&known));
+            let ty = ty.map_or(Type::Dyn, |ty| declared(&ty));
+            known.push((variable.str_at(&["name"]).unwrap_or_default(), ty));
+            self.variables = Some(type_of_variables(&known));
         });
-    }
-
-    fn type_of_variables(&self, known: &[(String, DeclType)]) -> DeclType {
-        if self.guesses {
-            return DeclType::dynamic();
-        }
-        let object = DeclType::object("kubernetes.variables");
-        known.iter().fold(object, |object, (name, ty)| object.field(name, ty.clone(), true)).build()
     }
 }
 
-/// The type of a variable as it is declared for those that use it; what has no simple type is dynamic.
-fn declared(ty: &Type) -> DeclType {
+fn type_of_variables(known: &[(&str, Type)]) -> DeclType {
+    let object = DeclType::object("kubernetes.variables");
+    known
+        .iter()
+        .fold(object, |object, (name, ty)| object.plain_field(name, DeclType::of_type(ty.clone())))
+        .build()
+}
+
+/// The type of a variable as those see it that use it. What is neither simple nor made of what is simple is dynamic.
+fn declared(ty: &Type) -> Type {
     match ty {
-        Type::Bool => DeclType::bool(),
-        Type::Int => DeclType::int(),
-        Type::Double => DeclType::double(),
-        Type::String => DeclType::string(None),
-        Type::Bytes => DeclType::bytes(None),
-        Type::Timestamp => DeclType::date_time(),
-        Type::Duration => DeclType::duration(),
-        Type::List(items) => DeclType::list(declared(items), None, ListKind::Atomic),
-        Type::Map(map) if map.0 == Type::String => DeclType::map(declared(&map.1), None),
-        _ => DeclType::dynamic(),
+        Type::Bool
+        | Type::Int
+        | Type::Uint
+        | Type::Double
+        | Type::String
+        | Type::Bytes
+        | Type::Null
+        | Type::Timestamp
+        | Type::Duration => ty.clone(),
+        Type::List(items) => Type::list(declared(items)),
+        Type::Map(map) => Type::map(declared(&map.0), declared(&map.1)),
+        _ => Type::Dyn,
     }
 }
