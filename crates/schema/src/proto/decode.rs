@@ -13,6 +13,9 @@ use super::{MAGIC, ProtoError, special};
 use crate::builtin::types::{self, Field, Form, TypeDef};
 use crate::builtin::{is_omitted, zero};
 
+/// How webhooks are reached: of the configurations of admission, not of CRDs.
+const CLIENT_CONFIG: &str = "admissionregistration.v1.WebhookClientConfig";
+
 /// The deepest nesting of messages that is read.
 const MAX_DEPTH: u32 = 10_000;
 
@@ -105,7 +108,9 @@ impl Decoder {
         let mut map = Map::new();
         for (field, value) in found.values {
             let value = finish(&field.form, value);
-            if !is_omitted(field, &value) {
+            // Where an empty bundle of certificates is another than none, protobuf tells the two apart.
+            let tells = def.name == CLIENT_CONFIG && field.form == Form::Bytes;
+            if tells || !is_omitted(field, &value) {
                 map.insert(field.name, value);
             }
         }
