@@ -70,6 +70,8 @@ def conversation(steps):
             put("json", raw)
         if "patch" in kind and raw:
             put("patches", text({"metadata": {"name": "a"}, "data": {"a": "1"}}).encode() + b"\n" + raw)
+        if "do" not in step:
+            continue  # what others answer from here on, or were asked
         method, _, path = step["do"].partition(" ")
         if "${" not in step["do"] and "watch" not in path and "resourceVersion" not in path:
             put("requests", f"{method} {path} {kind}\n".encode() + raw)
