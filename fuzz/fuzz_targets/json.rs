@@ -12,8 +12,11 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(wrong, None, "what is read has no syntax error");
     let text = parsed.value.to_json();
     let again = parse::json(text.as_bytes()).expect("what was printed can be read");
-    // A float without a fraction is printed, and then read, as a whole number.
-    assert_eq!(again.value.to_json(), text);
+    // A float without a fraction is printed, and then read, as a whole number, which has no zero with a sign.
+    let settled = again.value.to_json();
+    assert!(settled == text || text.contains("-0"), "{settled:?} {text:?}");
+    let settled_again = parse::json(settled.as_bytes()).expect("what was printed can be read").value.to_json();
+    assert_eq!(settled_again, settled);
     assert!(again.duplicates.is_empty());
     let pretty = parse::json(parsed.value.to_json_pretty().as_bytes()).expect("what was printed can be read");
     assert_eq!(again.value, pretty.value);

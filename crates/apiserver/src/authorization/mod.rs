@@ -1,6 +1,6 @@
 //! The ways to decide who may do what, besides roles: kube-apiserver's authorization modes.
 //!
-//! [`Mode`] is one of them, as it is configured; [`rbac::Authorizer`](crate::authorization::rbac::Authorizer) asks them in their order, until one
+//! [`Mode`] is one of them, as it is configured; [`rbac::Authorizer`] asks them in their order, until one
 //! has an opinion. Source of behaviour: `pkg/kubeapiserver/authorizer` and `plugin/pkg/auth/authorizer` of Kubernetes.
 
 mod abac;
