@@ -12,8 +12,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "crds"))
 from server import Server  # noqa: E402
 
-# What a server does with a flag of REFUSED that it does not refuse at once is not known: it waits for its etcd.
-
 OUT = os.path.join(HERE, "..", "recorded", "flags.json")
 SHOWN = re.compile(r"access-control-.*|strict-transport-security|vary|allow|content-type|connection")
 PODS = "/api/v1/namespaces/default/pods"
@@ -64,6 +62,7 @@ CASES = {
             Content_Type="application/strategic-merge-patch+json"),
     ]),
 }
+# What a server does with a flag of REFUSED that it does not refuse at once is not known: it waits for its etcd.
 REFUSED = [
     ["--cors-allowed-origins=good.example"], ["--cors-allowed-origins=//good(.example$"], ["--cors-allowed-origins="],
     ["--strict-transport-security-directives=max-age"], ["--strict-transport-security-directives= ,preload"],
