@@ -175,11 +175,13 @@ fn index(table: &Table, asked: Asked<'_>) -> Response<Body> {
     // The aggregator names no type, and Go finds that it is text.
     let kind = HeaderValue::from_static("text/plain; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    let mut headers = asked.headers.clone();
-    if table.changed.is_some_and(|changed| may_be_from_before(changed, asked.headers)) {
+    let tells_nothing = table.changed.is_some_and(|changed| may_be_from_before(changed, asked.headers));
+    let without_date = tells_nothing.then(|| {
+        let mut headers = asked.headers.clone();
         headers.remove(header::IF_MODIFIED_SINCE);
-    }
-    let asked = Asked { headers: &headers, ..asked };
+        headers
+    });
+    let asked = Asked { headers: without_date.as_ref().unwrap_or(asked.headers), ..asked };
     ranges::serve(response, asked, SystemTime::now(), || {
         let custom = custom(table);
         let mut entries: Vec<(&str, &str)> = openapi::builtin_hashes().collect();
