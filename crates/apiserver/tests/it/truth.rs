@@ -83,6 +83,7 @@ topics!(
     queries,
     reads,
     removals,
+    repeats,
     services,
     shown,
     subresources,

@@ -346,7 +346,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn a_forced_apply_holds_all_that_was_applied_and_repeats_without_change(
+    fn a_forced_apply_holds_all_that_was_applied_and_comes_to_rest(
         first in any_spec(), second in any_spec(), third in any_spec(),
     ) {
         let force = |live: Option<&Value>, spec: &Value, name, seconds| {
@@ -364,7 +364,10 @@ proptest! {
         for (key, value) in first.get("data").and_then(Value::as_object).into_iter().flat_map(|map| map.iter()) {
             prop_assert_eq!(once.at(&["spec", "data", key]), Some(value));
         }
-        prop_assert_eq!(&force(Some(&once), &first, "me", 5), &once);
+        // As upstream: where the last item of a map or list goes, so does what held it, and an applied empty object comes
+        // back with the next apply alone (`conformance/truth/topics/repeats.py`).
+        let twice = force(Some(&once), &first, "me", 5);
+        prop_assert_eq!(&force(Some(&twice), &first, "me", 6), &twice);
     }
 
     #[test]
