@@ -61,5 +61,5 @@ def run(t):
     story(t, "b", {}, {"data": {"a": "a"}}, {"data": {}, "items": []})
     story(t, "c", {}, {"deep": {"data": {"a": "a"}}}, {"deep": {"data": {}, "more": {}}})
     rng = random.Random(37)
-    for index in range(80):
+    for index in range(30):
         story(t, f"r{index}", made(rng), made(rng), made(rng))
