@@ -6,6 +6,7 @@
 //! goes into something that is no struct in Go, such as a map of structs, upstream fails, and so does this.
 
 mod go;
+mod leftover;
 mod list;
 mod types;
 
@@ -34,6 +35,17 @@ pub fn apply(doc: &Value, patch: &Value, schema: &Schema) -> Result<Value, Patch
     };
     let original = doc.as_object().cloned().unwrap_or_default();
     merge_map(original, patch.clone(), Typed::root(schema, object::kind(doc))).map(Value::Object)
+}
+
+/// What is left of `patch` once it has been merged into `doc`: what a refusal of the outcome shows.
+#[must_use]
+pub fn leftover(doc: &Value, patch: &Value, schema: &Schema) -> Value {
+    let mut left = patch.clone();
+    if let (Value::Object(doc_fields), Value::Object(patch)) = (doc, &mut left) {
+        // What cannot be merged has been refused before.
+        let _ = leftover::of_map(doc_fields, patch, Typed::root(schema, object::kind(doc)));
+    }
+    left
 }
 
 fn merge_map(original: Map, patch: Map, ty: Typed<'_>) -> Result<Map, PatchError> {

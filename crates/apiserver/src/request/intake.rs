@@ -210,7 +210,8 @@ pub(crate) fn wrong_type_meta(value: &Value) -> Option<String> {
     })
 }
 
-fn json_parse_error(why: &str) -> String {
+/// What does not say of which kind it is.
+pub(crate) fn json_parse_error(why: &str) -> String {
     format!("couldn't get version/kind; json parse error: {why}")
 }
 

@@ -1,7 +1,7 @@
 //! Patch: the four ways to say only what changes.
 
 use pilothouse_merge::{json_patch, merge_patch, strategic};
-use pilothouse_schema::builtin;
+use pilothouse_schema::{Schema, builtin};
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::status::Details;
 use pilothouse_value::{GroupVersion, Gvk, Status, Value, go_print, object};
@@ -80,8 +80,8 @@ pub(crate) async fn patch(
     let document = update::change(context, target, options, "", Tracking::Update, |current| {
         check_numbers(kind, &incoming, options.field_validation)?;
         let patched =
-            apply_patch(kind, &target.resource, current, &incoming.value, options.field_validation)?;
-        read_patched(context, target, (kind, patched), &incoming, options.field_validation)
+            apply_patch(kind, target.resource.schema(), current, &incoming.value, options.field_validation)?;
+        read_patched(context, target, (kind, current, patched), &incoming, options.field_validation)
     })
     .await?;
     Ok(Changed { document, created: false })
@@ -114,8 +114,22 @@ pub(super) fn check_numbers(
     )))
 }
 
-/// What is wrong with the outcome of a patch, told as a fault of the patch.
-pub(super) fn of_patch(text: &str, why: &str) -> Status {
+/// What is wrong with the outcome of a patch, told as a fault of the patch. Upstream shows what the patch made of the object,
+/// except for a strategic merge patch: there what is left of the patch.
+pub(super) fn of_patch(
+    kind: PatchKind,
+    schema: &Schema,
+    (current, patch): (&Value, &Value),
+    validation: FieldValidation,
+    why: &str,
+) -> Status {
+    let text = match kind {
+        PatchKind::Strategic => go_print::plain(&strategic::leftover(current, patch, schema)),
+        _ => match apply_patch(kind, schema, current, patch, validation) {
+            Ok(patched) => patched.to_json(),
+            Err(status) => return status,
+        },
+    };
     Status::invalid("", "", "", &[field::Error::invalid(&Path::new("patch"), text, why)])
 }
 
@@ -125,7 +139,7 @@ pub(super) fn of_patch(text: &str, why: &str) -> Status {
 /// What the patch breaks.
 pub(crate) fn apply_patch(
     kind: PatchKind,
-    resource: &Resource,
+    schema: &Schema,
     current: &Value,
     patch: &Value,
     validation: FieldValidation,
@@ -136,7 +150,7 @@ pub(crate) fn apply_patch(
         }
         PatchKind::Json => json_patch::apply(current, patch).map_err(|error| error.status()),
         PatchKind::Strategic => {
-            strategic::apply(current, patch, resource.schema()).map_err(|error| error.status())
+            strategic::apply(current, patch, schema).map_err(|error| error.status())
         }
         PatchKind::Merge | PatchKind::Apply => {
             merge_patch::check(patch).map_err(|error| error.status())?;
@@ -151,20 +165,16 @@ pub(crate) fn apply_patch(
 fn read_patched(
     context: &Context,
     target: &Target,
-    (kind, patched): (PatchKind, Value),
+    (kind, current, patched): (PatchKind, &Value, Value),
     incoming: &Incoming,
     validation: FieldValidation,
 ) -> Result<Value, Status> {
     let resource = &target.resource;
     let strict = validation == FieldValidation::Strict;
     let warnings = if strict { FieldValidation::Strict } else { validation };
-    // Upstream shows what the patch made of the object, except for a strategic merge patch: there the patch itself.
-    let text = match kind {
-        PatchKind::Strategic => go_print::plain(&incoming.value),
-        _ => patched.to_json(),
-    };
     let mut patched = patched;
-    let told = |why: &str| of_patch(&text, why);
+    let told =
+        |why: &str| of_patch(kind, resource.schema(), (current, &incoming.value), validation, why);
     if kind == PatchKind::Strategic {
         builtin::convert(&resource.gvk(), &mut patched).map_err(|why| told(&why))?;
         // The type is fixed whatever the patch says.

@@ -4,7 +4,7 @@ use pilothouse_merge::managed::{self, Kind, Manager};
 use pilothouse_schema::{Schema, builtin};
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::selector::LabelSelector;
-use pilothouse_value::{Gvk, Status, Value, go_print, json, object};
+use pilothouse_value::{Gvk, Status, Value, json, object};
 
 use crate::answer::document::Document;
 use crate::answer::present;
@@ -45,7 +45,7 @@ pub(crate) async fn update(
     let is_built_in = target.resource.is_built_in();
     let mut scale = incoming.value;
     let complaints = incoming.spelling.complaints(pilothouse_schema::prune(schema(), &mut scale));
-    let mut scale = read(scale).map_err(|status| match status.code {
+    read(&mut scale).map_err(|status| match status.code {
         // The handler of defined kinds does not know scales well enough to say what is wrong with one.
         400 if !is_built_in => Status::bad_request(
             "no kind is registered for the type v1.Scale in scheme \"pkg/runtime/scheme.go:111\"",
@@ -82,7 +82,7 @@ pub(crate) async fn patch(
                 return Err(Status::new(500, "", text));
             }
             let kind = Kind::of(schema());
-            let scale = managed::apply(Some(current), &incoming.value, &kind, manager, force)
+            let mut scale = managed::apply(Some(current), &incoming.value, &kind, manager, force)
                 .map_err(|error| error.status())?;
             if !is_built_in && !is_same(current, &scale) {
                 let name = format!(
@@ -97,35 +97,36 @@ pub(crate) async fn patch(
                 return Err(Status::new(500, "", text));
             }
             patch::complain_of_keys(context, &incoming.spelling.repeated, options.field_validation)?;
-            Ok((read(scale)?, Tracking::Done))
+            read(&mut scale)?;
+            Ok((scale, Tracking::Done))
         })
         .await;
     }
     write(context, target, options, |current, _| {
         patch::check_numbers(kind, &incoming, options.field_validation)?;
-        // Scale has no lists, so a strategic merge patch is a merge patch.
-        let way = if kind == PatchKind::Json { kind } else { PatchKind::Merge };
-        let patched =
-            patch::apply_patch(way, &target.resource, current, &incoming.value, options.field_validation)?;
-        let mut scale = patched.clone();
+        let validation = options.field_validation;
+        let mut scale = patch::apply_patch(kind, schema(), current, &incoming.value, validation)?;
+        let told = |why: &str| patch::of_patch(kind, schema(), (current, &incoming.value), validation, why);
         let unknown = pilothouse_schema::prune(schema(), &mut scale);
-        let complaints = Spelling::default().complaints(unknown);
-        if options.field_validation == FieldValidation::Strict && !complaints.is_empty() {
-            let why = format!("strict decoding error: {}", complaints.join(", "));
-            let error = field::Error::invalid(&Path::new("patch"), patched.to_json(), why);
-            return Err(Status::invalid("", "", "", &[error]));
-        }
-        intake::complain(context, &gvk(), complaints, options.field_validation)?;
         if kind == PatchKind::Strategic {
-            let text = go_print::plain(&incoming.value);
-            builtin::convert(&gvk(), &mut scale).map_err(|why| patch::of_patch(&text, &why))?;
+            builtin::convert(&gvk(), &mut scale).map_err(|why| told(&why))?;
+            // The type is fixed whatever the patch says.
+            scale.set(&["apiVersion"], "autoscaling/v1");
+            scale.set(&["kind"], "Scale");
         }
-        intake::check_kind(&gvk(), &mut scale)?;
-        builtin::decode(&gvk(), &mut scale).map_err(|error| {
-            let text = error.to_string();
-            let why = text.split_once("cannot be handled as a Scale: ").map_or(&*text, |(_, why)| why);
-            patch::of_patch(&patched.to_json(), why)
+        if let Some(why) = intake::wrong_type_meta(&scale) {
+            return Err(told(&intake::json_parse_error(&why)));
+        }
+        let complaints = Spelling::default().complaints(unknown);
+        if validation == FieldValidation::Strict && !complaints.is_empty() {
+            return Err(told(&format!("strict decoding error: {}", complaints.join(", "))));
+        }
+        intake::complain(context, &gvk(), complaints, validation)?;
+        read(&mut scale).map_err(|status| {
+            let text = status.message;
+            told(text.split_once("cannot be handled as a Scale: ").map_or(&*text, |(_, why)| why))
         })?;
+        update::same_name(target, &scale)?;
         Ok((scale, Tracking::Update))
     })
     .await
@@ -149,10 +150,9 @@ fn schema() -> &'static Schema {
     builtin::schema(&gvk()).unwrap_or(Schema::any())
 }
 
-fn read(mut scale: Value) -> Result<Value, Status> {
-    intake::check_kind(&gvk(), &mut scale)?;
-    kinds::read(&gvk(), &mut scale)?;
-    Ok(scale)
+fn read(scale: &mut Value) -> Result<(), Status> {
+    intake::check_kind(&gvk(), scale)?;
+    kinds::read(&gvk(), scale)
 }
 
 /// What stands for the replicas of a custom object that has none, until someone says how many.

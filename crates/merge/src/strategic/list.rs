@@ -71,7 +71,7 @@ pub(super) fn of_maps(original: &[Value], patch: &[Value]) -> Result<Option<bool
 
 /// Carries out the items that are directives. What is left of the patch is to be merged. The third list is what upstream
 /// leaves behind the items that it keeps: each item that goes makes room at the end, where the last one stays.
-fn obey_directives(
+pub(super) fn obey_directives(
     original: Vec<Value>,
     patch: Vec<Value>,
     key: &str,
@@ -272,9 +272,9 @@ fn sort_others(others: &mut [(Option<usize>, Value)]) {
 }
 
 /// What is the same for values that are the same to Go: a whole number is not a floating one.
-type Id = (&'static str, String);
+pub(super) type Id = (&'static str, String);
 
-fn id(value: &Value) -> Id {
+pub(super) fn id(value: &Value) -> Id {
     (type_name(value), value.to_json())
 }
 
