@@ -6,6 +6,8 @@ import os
 import re
 import sys
 
+import requests
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "crds"))
 sys.path.insert(0, os.path.join(HERE, "..", "truth"))
@@ -60,7 +62,7 @@ def general(text):
 class Pair:
     def __init__(self, real, ours, show=3, log=None):
         self.servers, self.show, self.log = (real, ours), show, log
-        self.cases, self.kinds = 0, collections.Counter()
+        self.cases, self.kinds, self.panics = 0, collections.Counter(), [0, 0]
         self.story = False  # whether names of uids and versions last longer than one request
         self.forget()
 
@@ -84,7 +86,13 @@ class Pair:
         for at, topic in enumerate(self.topics):
             document = body(copy.deepcopy(lives[at])) if callable(body) else body
             topic.steps = []
-            raws.append(topic.call(method, path, document, type=TYPES.get(kind, kind), **more))
+            try:
+                raws.append(topic.call(method, path, document, type=TYPES.get(kind, kind), **more))
+            except requests.ConnectionError as error:
+                # Go ends the connection of a request that it panics about; ours may not.
+                print(f"--- {('the real server', 'OURS')[at]} ended the connection: {method} {path} {kind or ''} {json.dumps(document)[:1500]} {error}", flush=True)
+                self.panics[at] += 1
+                return None
             step = {k: v for k, v in topic.steps[0].items() if k in ("code", "type", "heads", "warnings", "answer")}
             if "warnings" in step:
                 step["warnings"] = sorted(step["warnings"])
@@ -106,5 +114,6 @@ class Pair:
 
     def summary(self):
         print(f"{self.cases} requests, {sum(self.kinds.values())} answered differently, in {len(self.kinds)} ways")
+        print("connections that ended: of the real server {}, of ours {}".format(*self.panics))
         for name, count in self.kinds.most_common():
             print(f"  {count:5} {name}")

@@ -265,13 +265,17 @@ pub struct Constraints {
     pub rules: Vec<Rule>,
 }
 
-/// How the lists and maps of built-in types are merged by strategic merge patches.
+/// What merging has to know of built-in types beyond their lists and maps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Patch {
     /// The field that tells the elements of a list apart (`x-kubernetes-patch-merge-key`).
     pub merge_key: Option<&'static str>,
     /// `merge`, `replace`, `retainKeys`, in the order of `x-kubernetes-patch-strategy`.
     pub strategies: &'static [&'static str],
+    /// Whether the zero of the type is published as the default, as it is of what Go always writes.
+    pub zero: bool,
+    /// Whether a scalar of any type is published, as of an amount.
+    pub scalar: bool,
 }
 
 /// A node of a schema. See the [module](self).
@@ -417,6 +421,16 @@ impl Schema {
     /// The strategies of strategic merge patches.
     pub fn patch_strategies(&self) -> &'static [&'static str] {
         self.patch.strategies
+    }
+
+    /// Whether the published default is the zero of the type.
+    pub fn is_zero_by_default(&self) -> bool {
+        self.patch.zero
+    }
+
+    /// Whether this is published as a scalar of any type.
+    pub fn is_any_scalar(&self) -> bool {
+        self.patch.scalar
     }
 
     /// `description`

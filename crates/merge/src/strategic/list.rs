@@ -52,11 +52,8 @@ pub(super) fn of_maps(original: &[Value], patch: &[Value]) -> Result<Option<bool
     let Some(first) = items.next() else { return Ok(None) };
     match first {
         Value::Array(_) => return Err(PatchError::Inapplicable("lists of lists are not supported".into())),
-        Value::Null => {
-            // Upstream asks nothing for its kind.
-            let text = "This request caused apiserver to panic. Look in the logs for details.";
-            return Err(PatchError::Unsupported(text.into()));
-        }
+        // Upstream asks nothing for its kind.
+        Value::Null => return Err(panics()),
         _ => {}
     }
     if items.any(|item| type_name(item) != type_name(first)) {
@@ -67,6 +64,12 @@ pub(super) fn of_maps(original: &[Value], patch: &[Value]) -> Result<Option<bool
         )));
     }
     Ok(Some(matches!(first, Value::Object(_))))
+}
+
+/// What upstream panics about. Its clients see the connection end.
+fn panics() -> PatchError {
+    let text = "This request caused apiserver to panic. Look in the logs for details.";
+    PatchError::Unsupported(text.into())
 }
 
 /// Carries out the items that are directives. What is left of the patch is to be merged. The third list is what upstream
@@ -144,6 +147,10 @@ fn merge_items(
     }
     for item in patch {
         let name = item.get(key).ok_or_else(|| no_merge_key(item, key))?;
+        if matches!(name, Value::Array(_) | Value::Object(_)) {
+            // Go does not compare these.
+            return Err(panics());
+        }
         let place = *places.entry(id(name)).or_insert(original.len());
         match (original.get_mut(place), item) {
             (Some(Value::Object(current)), Value::Object(change)) => {

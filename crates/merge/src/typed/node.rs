@@ -1,7 +1,7 @@
 //! Types that a schema describes, by the rules with which kube-openapi's `schemaconv` makes types of published schemas.
 
 use super::{Atom, Deduced, Keys, List, MapType, Relationship, Scalar, Type, object_meta};
-use pilothouse_schema::{Additional, Child, ListType, MapType as SchemaMapType, Schema, Type as Kind};
+use pilothouse_schema::{Additional, ListType, MapType as SchemaMapType, Schema, Type as Kind};
 use pilothouse_value::Value;
 
 /// A schema in its place.
@@ -18,8 +18,6 @@ enum What<'s> {
         is_resource: bool,
         /// Whether the schema, or one that it is a part of, keeps fields that it does not declare.
         preserves: bool,
-        /// Whether it is the type of the items of a built-in list.
-        is_built_in_item: bool,
     },
 }
 
@@ -32,19 +30,7 @@ impl<'s> Node<'s> {
     fn new(schema: &'s Schema, is_resource: bool, preserves: bool) -> Self {
         let preserves = preserves || schema.preserves_unknown();
         let is_resource = is_resource || schema.is_embedded_resource();
-        Self(What::Schema { schema, is_resource, preserves, is_built_in_item: false })
-    }
-
-    /// The type of the items of a list.
-    fn item(child: &'s Child, preserves: bool) -> Self {
-        let node = Self::new(child.get(), false, preserves);
-        match node.0 {
-            What::Schema { schema, is_resource, preserves, .. } => {
-                let is_built_in_item = child.name().is_some();
-                Self(What::Schema { schema, is_resource, preserves, is_built_in_item })
-            }
-            What::Deduced(_) => node,
-        }
+        Self(What::Schema { schema, is_resource, preserves })
     }
 
     fn deduced(deduced: Deduced) -> Self {
@@ -56,13 +42,14 @@ impl<'s> Type<'s> for Node<'s> {
     fn atom(self) -> Result<Atom<'s, Self>, String> {
         let (schema, is_resource, preserves) = match self.0 {
             What::Deduced(deduced) => return Ok(deduced.atom_of(Node::deduced)),
-            What::Schema { schema, is_resource, preserves, .. } => (schema, is_resource, preserves),
+            What::Schema { schema, is_resource, preserves } => (schema, is_resource, preserves),
         };
         let nothing = Atom { scalar: None, list: None, map: None };
         Ok(match schema.kind() {
             Some(Kind::Object) => Atom { map: Some(map(schema, is_resource, preserves)), ..nothing },
             Some(Kind::Array) => Atom { list: Some(list(schema, preserves)), ..nothing },
             Some(kind) => Atom { scalar: Some(scalar(kind, schema)), ..nothing },
+            None if schema.is_any_scalar() => Atom { scalar: Some(Scalar::Untyped), ..nothing },
             None if is_json_schema(schema) => Deduced::Separable.atom_of(Node::deduced),
             None => Atom {
                 scalar: Some(Scalar::Untyped),
@@ -73,7 +60,7 @@ impl<'s> Type<'s> for Node<'s> {
     }
 
     fn field(self, name: &str) -> Option<Self> {
-        let What::Schema { schema, is_resource, preserves, .. } = self.0 else { return None };
+        let What::Schema { schema, is_resource, preserves } = self.0 else { return None };
         if is_resource && let Some(common) = object_meta::common_field(name) {
             return Some(Node::new(common, false, false));
         }
@@ -85,13 +72,9 @@ impl<'s> Type<'s> for Node<'s> {
 
     fn default(self, name: &str) -> Option<&'s Value> {
         match self.0 {
-            What::Schema { schema, is_built_in_item, .. } => {
+            What::Schema { schema, .. } => {
                 let property = schema.property(name)?;
-                let is_required = || schema.required().iter().any(|required| required == name);
-                property.default().or_else(|| {
-                    // What Go always writes is published with its zero value as the default.
-                    (is_built_in_item && is_required()).then(|| zero(property)).flatten()
-                })
+                property.default().or_else(|| property.is_zero_by_default().then(|| zero(property)).flatten())
             }
             What::Deduced(_) => None,
         }
@@ -144,7 +127,7 @@ fn list(schema: &Schema, preserves: bool) -> List<'_, Node<'_>> {
         ListType::Atomic => (Relationship::Atomic, Keys::Many(&[])),
     };
     let items = match &schema.items {
-        Some(items) => Node::item(items, preserves),
+        Some(items) => Node::new(items.get(), false, preserves),
         None => Node::deduced(Deduced::Atomic),
     };
     List { relationship, keys, items: Some(items) }

@@ -42,11 +42,14 @@ fn field_child(field: &'static Field) -> Child {
     let child = form_child(&field.form);
     let marks = &field.marks;
     let marked = marks.list_type.or(marks.map_type).or(marks.merge_key).or(marks.strategies).is_some();
-    if !marked && field.default.is_none() {
+    // What merging asks for is the default of a key, which is a scalar.
+    let zero = matches!(field.form, Form::String | Form::Int32 | Form::Int64) && field.is_zero_by_default();
+    if !marked && !zero && field.default.is_none() {
         return child;
     }
     let mut node = child.get().clone();
     apply(marks, &mut node);
+    node.patch.zero = zero;
     node.default = field.default.clone().map(Box::new);
     node.into()
 }
@@ -68,6 +71,8 @@ fn apply(marks: &Marks, node: &mut Schema) {
     }
     node.patch = Patch {
         merge_key: marks.merge_key,
+        scalar: node.patch.scalar,
+        zero: node.patch.zero,
         strategies: match marks.strategies {
             Some("merge") => &["merge"],
             Some("retainKeys") => &["retainKeys"],
@@ -97,7 +102,12 @@ fn form_child(form: &'static Form) -> Child {
         Form::Bytes => scalar(Type::String, Some("byte")),
         Form::Time | Form::MicroTime => scalar(Type::String, Some("date-time")),
         Form::Duration => scalar(Type::String, None),
-        Form::Quantity | Form::IntOrString => Schema { int_or_string: true, ..Default::default() },
+        Form::Quantity => Schema {
+            int_or_string: true,
+            patch: Patch { scalar: true, ..Patch::default() },
+            ..Default::default()
+        },
+        Form::IntOrString => Schema { int_or_string: true, ..Default::default() },
         Form::Fields => Schema { preserve_unknown: true, ..scalar(Type::Object, None) },
         // An object that is only carried is one value.
         Form::Raw => {

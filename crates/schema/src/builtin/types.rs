@@ -107,6 +107,13 @@ pub(crate) struct Field {
     pub(crate) zero: bool,
 }
 
+impl Field {
+    /// Whether the zero of the form is published as the default.
+    pub(crate) fn is_zero_by_default(&self) -> bool {
+        self.zero || (self.always && !self.pointer)
+    }
+}
+
 /// What stands in a protobuf message: a field of the type, by its place, or under a tag a message of fields that JSON
 /// flattens.
 #[derive(Debug)]

@@ -108,8 +108,7 @@ impl Components {
     fn field(&mut self, def: &'static TypeDef, field: &'static Field) -> Value {
         let mut schema = self.form(&field.form);
         let description = describe(def.name, Some(field.name));
-        let is_zero = field.zero || (field.always && !field.pointer);
-        let zero = is_zero.then(|| published_zero(&field.form)).flatten();
+        let zero = field.is_zero_by_default().then(|| published_zero(&field.form)).flatten();
         // Swagger's clients would take a default for a wish to have it in every body.
         let default = field.default.clone().or(zero).filter(|_| self.dialect == Dialect::V3);
         let marks = &field.marks;
