@@ -52,11 +52,12 @@ fn reference(at: &At<'_>, errors: &mut Errors) {
     }
 }
 
+/// The sources in the order in which upstream looks: the first one is checked.
 const SOURCES: [(&str, &str); 5] = [
     ("Object", "object"),
+    ("External", "external"),
     ("Pods", "pods"),
     ("Resource", "resource"),
-    ("External", "external"),
     ("ContainerResource", "containerResource"),
 ];
 
@@ -71,22 +72,19 @@ fn metrics(spec: &At<'_>, errors: &mut Errors) {
             let known = ["ContainerResource", "External", "Object", "Pods", "Resource"];
             errors.unsupported(&path, kind, &known);
         }
-        for (of, field) in SOURCES {
-            let Some(source) = metric.find(field) else { continue };
-            if of == kind || kind.is_empty() {
-                self::source(field, &source, errors);
-            }
+        let present: Vec<&str> =
+            SOURCES.iter().map(|(_, field)| *field).filter(|field| metric.find(field).is_some()).collect();
+        if let Some(first) = present.first() {
+            source(first, &metric.child(first), errors);
         }
         let expected = SOURCES.iter().find(|(known, _)| *known == kind).map(|(_, field)| *field);
-        if let Some(expected) = expected {
-            if metric.find(expected).is_none() {
-                let detail = "must populate information for the given metric source";
-                errors.required(&metric.path.child(expected), detail);
-            }
-            for (_, field) in SOURCES.iter().filter(|(_, field)| *field != expected) {
-                if metric.find(field).is_some() {
-                    errors.forbidden(&metric.path.child(field), "must populate the given metric source only");
-                }
+        if let Some(expected) = expected.filter(|field| !present.contains(field)) {
+            let detail = "must populate information for the given metric source";
+            errors.required(&metric.path.child(expected), detail);
+        }
+        if present.len() > 1 {
+            for field in present.iter().filter(|field| expected != Some(**field)) {
+                errors.forbidden(&metric.path.child(field), "must populate the given metric source only");
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use pilothouse_value::field::Error;
-use pilothouse_value::names;
+use pilothouse_value::{Value, names};
 
 use super::{At, Errors, environment, mounts, port_name, port_number, probes, resources, security};
 
@@ -33,7 +33,11 @@ fn init_container<'v>(spec: &At<'v>, container: &At<'v>, names: &mut BTreeSet<&'
     common(spec, container, errors);
     let name = container.text("name");
     let always = container.text("restartPolicy") == "Always";
-    restart_policy(container, errors);
+    match container.find("restartPolicy") {
+        Some(_) => restart_policy(container, errors),
+        None if container.items("restartPolicyRules").is_empty() => {}
+        None => errors.required(&container.path.child("restartPolicy"), NO_POLICY),
+    }
     if names.contains(name) {
         errors.0.push(Error::duplicate(&container.path.child("name"), name));
     } else if !name.is_empty() {
@@ -94,12 +98,15 @@ fn ephemeral(spec: &At<'_>, others: &BTreeSet<&str>, errors: &mut Errors) {
         }
         const REFUSED: &str = "cannot be set for an Ephemeral Container";
         for field in NOT_EPHEMERAL {
-            let given = container.find(field).is_some_and(|at| {
-                at.value.as_array().is_none_or(|items| !items.is_empty())
-                    && (field != "resources" || at.value.as_object().is_some_and(|map| !map.is_empty()))
-            });
-            if given {
-                errors.forbidden(&container.path.child(field), REFUSED);
+            let path = container.path.child(field);
+            let given = match container.child(field).value {
+                Value::Object(map) if field == "resources" => !map.is_empty(),
+                Value::Array(items) => !items.is_empty(),
+                value => !value.is_null(),
+            };
+            // An empty list is not none.
+            if given || errors.as_given(&path).is_some_and(|given| given.as_array().is_some()) {
+                errors.forbidden(&path, REFUSED);
             }
         }
         for mount in container.items("volumeMounts") {
@@ -163,15 +170,14 @@ fn host_ports(containers: &[At<'_>], errors: &mut Errors) {
     }
 }
 
+const NO_POLICY: &str = "must specify restartPolicy when restart rules are used";
+
 /// When a container of its own is started again, whatever the pod says.
 fn restart_policy(at: &At<'_>, errors: &mut Errors) {
     let rules = at.items("restartPolicyRules");
     match at.find("restartPolicy") {
         None if rules.is_empty() => {}
-        None => {
-            let detail = "must specify restartPolicy when restart rules are used";
-            errors.required(&at.path.child("restartPolicy"), detail);
-        }
+        None => errors.required(&at.path.child("restartPolicy"), NO_POLICY),
         Some(_) => errors.one_of_all(at, "restartPolicy", &["Always", "Never", "OnFailure"]),
     }
     if rules.len() > 20 {

@@ -1,5 +1,7 @@
 //! Nodes.
 
+use std::cmp::Ordering;
+
 use pilothouse_value::field::{Error, Path};
 use pilothouse_value::{Value, names};
 
@@ -17,6 +19,7 @@ pub(super) fn node(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
         None => {
             taints(&spec, errors);
             amounts(&at.child("status"), errors);
+            declared_features(&at.child("status"), errors);
             networks(&spec, errors);
         }
         Some(old) => {
@@ -30,6 +33,7 @@ pub(super) fn node(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
 pub(super) fn update(at: &At<'_>, old: &Value, errors: &mut Errors) {
     let (spec, status) = (at.child("spec"), at.child("status"));
     amounts(&status, errors);
+    declared_features(&status, errors);
     status::node_addresses(&status, errors);
     let before = old.get("spec").unwrap_or(&Value::Null);
     let networks = before.items_at(&["podCIDRs"]);
@@ -97,6 +101,42 @@ fn amounts(status: &At<'_>, errors: &mut Errors) {
             resources::amount(&path, name, value, errors);
         }
     }
+}
+
+/// The features that a node says it has: names of segments, in order and without another of the same name.
+fn declared_features(status: &At<'_>, errors: &mut Errors) {
+    const LONGEST: usize = 253;
+    let features = status.items("declaredFeatures");
+    for (feature, next) in features.iter().zip(features.iter().skip(1).map(Some).chain([None])) {
+        let name = feature.value.as_str().unwrap_or_default();
+        let quoted = pilothouse_value::field::quote(name);
+        if name.len() > LONGEST {
+            let why = format!("invalid feature name {quoted}: must be no more than {LONGEST} characters");
+            errors.invalid(&feature.path, name, why);
+        } else if !is_feature(name) {
+            let why = format!(
+                "invalid feature name {quoted}: must start with an UpperCamelCase segment, with subsequent segments \
+                 separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric \
+                 characters and slashes"
+            );
+            errors.invalid(&feature.path, name, why);
+        }
+        let Some(next) = next else { continue };
+        let after = next.value.as_str().unwrap_or_default();
+        match name.cmp(after) {
+            Ordering::Equal => errors.0.push(Error::duplicate(&next.path, after)),
+            Ordering::Greater => errors.invalid(&next.path, after, "list must be sorted alphabetically"),
+            Ordering::Less => {}
+        }
+    }
+}
+
+fn is_feature(name: &str) -> bool {
+    let segment = |part: &str| {
+        part.starts_with(|first: char| first.is_ascii_alphabetic())
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    name.starts_with(|first: char| first.is_ascii_uppercase()) && name.split('/').all(segment)
 }
 
 fn networks(spec: &At<'_>, errors: &mut Errors) {

@@ -125,7 +125,7 @@ pub(super) fn of_container(spec: &At<'_>, at: &At<'_>, errors: &mut Errors) {
             other => errors.unsupported(&path, other, &["NotRequired", "RestartContainer"]),
         }
         if spec.text("restartPolicy") == "Never" && restart != "NotRequired" {
-            let detail = "must be 'NotRequired' when `restartPolicy` is 'Never'";
+            let detail = "must be 'NotRequired' when pod `restartPolicy` is 'Never'";
             errors.invalid(&path, restart, detail);
         }
     }

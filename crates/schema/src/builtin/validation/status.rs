@@ -13,6 +13,18 @@ pub(super) fn validate(gvk: &Gvk, at: &At<'_>, old: &Value, errors: &mut Errors)
     let status = at.child("status");
     let counts = |fields: &[&str], errors: &mut Errors| errors.not_negative(&status, fields);
     match (gvk.group.as_str(), gvk.kind.as_str()) {
+        ("flowcontrol.apiserver.k8s.io", _) => {
+            let mut seen = BTreeSet::new();
+            for condition in status.items("conditions") {
+                let kind = condition.text("type");
+                if !seen.insert(kind) {
+                    errors.0.push(Error::duplicate(&condition.path.child("type"), kind));
+                }
+                if kind.is_empty() {
+                    errors.required(&condition.path.child("type"), "");
+                }
+            }
+        }
         ("apps", "Deployment") => {
             counts(
                 &[

@@ -4,7 +4,7 @@ use pilothouse_value::field::{Error, Path};
 use pilothouse_value::{Quantity, Value, names};
 
 use super::super::go;
-use super::{At, Errors, IMMUTABLE, label_selector, scheduling, sources, storage_drivers};
+use super::{At, Errors, IMMUTABLE, label_selector, scheduling, sources, storage_drivers, volumes};
 
 const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 
@@ -330,6 +330,9 @@ fn mount_options(at: &At<'_>, errors: &mut Errors) {
 
 /// The spec of a volume, or of one that is described where it is used (`inline`).
 pub(super) fn volume_spec(spec: &At<'_>, inline: bool, errors: &mut Errors) {
+    if inline {
+        not_inline(spec, errors);
+    }
     if spec.items("accessModes").is_empty() {
         errors.required(&spec.path.child("accessModes"), "");
     }
@@ -337,8 +340,8 @@ pub(super) fn volume_spec(spec: &At<'_>, inline: bool, errors: &mut Errors) {
     if !inline {
         volume_capacity(spec, errors);
         errors.one_of(spec, "persistentVolumeReclaimPolicy", &["Delete", "Recycle", "Retain"], false);
+        node_affinity(spec, errors);
     }
-    node_affinity(spec, errors);
     let mut given = SOURCES.iter().filter_map(|kind| spec.find(kind).map(|at| (*kind, at)));
     match given.next() {
         None => errors.required(&spec.path, "must specify a volume type"),
@@ -353,8 +356,12 @@ pub(super) fn volume_spec(spec: &At<'_>, inline: bool, errors: &mut Errors) {
             }
         }
     }
-    for (_, more) in given {
-        errors.forbidden(&more.path, "may not specify more than 1 volume type");
+    for (kind, more) in given {
+        // Upstream does not ask whether this one is too many.
+        match kind {
+            "flexVolume" => sources::check(kind, &more, errors),
+            kind => volumes::too_many(spec, kind, errors),
+        }
     }
     let recycled = spec.text("persistentVolumeReclaimPolicy") == "Recycle";
     let root = spec.child("hostPath").find("path").is_some_and(|path| {
@@ -366,11 +373,13 @@ pub(super) fn volume_spec(spec: &At<'_>, inline: bool, errors: &mut Errors) {
         let detail = "may not be 'recycle' for a hostPath mount of '/'";
         errors.forbidden(&spec.path.child("persistentVolumeReclaimPolicy"), detail);
     }
-    let class = spec.text("storageClassName");
-    if !class.is_empty() {
-        errors.complaints(&spec.path.child("storageClassName"), class, names::dns1123_subdomain(class));
+    if !inline {
+        let class = spec.text("storageClassName");
+        if !class.is_empty() {
+            errors.complaints(&spec.path.child("storageClassName"), class, names::dns1123_subdomain(class));
+        }
+        errors.one_of(spec, "volumeMode", &["Block", "Filesystem"], false);
     }
-    errors.one_of(spec, "volumeMode", &["Block", "Filesystem"], false);
     if let Some(class) = spec.find("volumeAttributesClassName") {
         match class.value.as_str().unwrap_or_default() {
             "" => errors.required(&class.path, "an empty string is disallowed"),
@@ -380,6 +389,33 @@ pub(super) fn volume_spec(spec: &At<'_>, inline: bool, errors: &mut Errors) {
             let detail = "has to be specified when using volumeAttributesClassName";
             errors.required(&spec.path.child("csi"), detail);
         }
+    }
+}
+
+/// What a volume that is described where it is used may not have.
+fn not_inline(spec: &At<'_>, errors: &mut Errors) {
+    let inline = |what: &str| format!("{what} in the context of inline volumes");
+    let specified = |field: &str| match spec.child(field).value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Object(map) => field != "capacity" || !map.is_empty(),
+        _ => true,
+    };
+    for field in ["claimRef", "capacity", "nodeAffinity", "storageClassName"] {
+        if specified(field) {
+            errors.forbidden(&spec.path.child(field), inline("may not be specified"));
+        }
+    }
+    if spec.find("csi").is_none() {
+        errors.required(&spec.path.child("csi"), &inline("has to be specified"));
+    }
+    let policy = spec.text("persistentVolumeReclaimPolicy");
+    if !policy.is_empty() && policy != "Retain" {
+        errors.forbidden(&spec.path.child("persistentVolumeReclaimPolicy"), inline("may only be Retain"));
+    }
+    if spec.find("volumeMode").is_some_and(|mode| mode.value.as_str() != Some("Filesystem")) {
+        let detail = inline("may not specify volumeMode other than Filesystem");
+        errors.forbidden(&spec.path.child("volumeMode"), detail);
     }
 }
 

@@ -93,6 +93,12 @@ pub(super) fn driver(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
         let detail = "must be greater than or equal to 10 seconds";
         errors.invalid(&spec.path.child("nodeAllocatableUpdatePeriodSeconds"), seconds, detail);
     }
+    if let Some(in_secrets) = spec.find("serviceAccountTokenInSecrets")
+        && spec.items("tokenRequests").is_empty()
+    {
+        let detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified";
+        errors.invalid(&in_secrets.path, in_secrets.value.clone(), detail);
+    }
     let Some(old) = old.and_then(|old| old.get("spec")) else { return };
     if spec.value.get("attachRequired") != old.get("attachRequired") {
         // The path has another name upstream.

@@ -22,10 +22,10 @@ fn sorted_out<'v>(spec: &At<'v>, pod: &str, errors: &mut Errors) -> Vec<At<'v>> 
     let mut good = Vec::new();
     for volume in spec.items("volumes") {
         let before = errors.0.len();
-        source(&volume, errors);
+        let kind = source(&volume, errors);
         let name = volume.text("name");
         let path = volume.path.child("name");
-        if volume.find("ephemeral").is_some() && !pod.is_empty() && !name.is_empty() {
+        if kind == "ephemeral" && !pod.is_empty() && !name.is_empty() {
             let claim = format!("{pod}-{name}");
             let quoted = pilothouse_value::field::quote(&claim);
             for complaint in names::dns1123_subdomain(&claim) {
@@ -48,9 +48,10 @@ fn sorted_out<'v>(spec: &At<'v>, pod: &str, errors: &mut Errors) -> Vec<At<'v>> 
     good
 }
 
-fn source(volume: &At<'_>, errors: &mut Errors) {
+/// Checks what a volume is made of; answers what it is.
+fn source(volume: &At<'_>, errors: &mut Errors) -> &'static str {
     // In the order in which upstream looks: the first one counts, the others are too many.
-    let order = [
+    const ORDER: [&str; 30] = [
         "emptyDir",
         "hostPath",
         "gitRepo",
@@ -60,37 +61,48 @@ fn source(volume: &At<'_>, errors: &mut Errors) {
         "nfs",
         "iscsi",
         "glusterfs",
+        "flocker",
         "persistentVolumeClaim",
         "rbd",
         "cinder",
         "cephfs",
-        "flocker",
+        "quobyte",
         "downwardAPI",
         "fc",
         "flexVolume",
         "configMap",
         "azureFile",
         "vsphereVolume",
-        "quobyte",
-        "azureDisk",
-        "storageos",
         "photonPersistentDisk",
         "portworxVolume",
-        "scaleIO",
+        "azureDisk",
+        "storageos",
         "projected",
+        "scaleIO",
         "csi",
         "ephemeral",
         "image",
     ];
-    let mut given = order.iter().filter_map(|kind| volume.find(kind).map(|at| (*kind, at)));
+    let mut given = ORDER.iter().filter_map(|kind| volume.find(kind).map(|at| (*kind, at)));
     let Some((kind, at)) = given.next() else {
         errors.required(&volume.path, "must specify a volume type");
-        return;
+        return "";
     };
     sources::check(kind, &at, errors);
-    for (_, more) in given {
-        errors.forbidden(&more.path, "may not specify more than 1 volume type");
+    for (more, _) in given {
+        too_many(volume, more, errors);
     }
+    kind
+}
+
+/// Refuses a second kind of source, whose path has upstream's spelling.
+pub(super) fn too_many(at: &At<'_>, kind: &str, errors: &mut Errors) {
+    let spelled = match kind {
+        "cephfs" => "cephFS",
+        "downwardAPI" => "downwarAPI",
+        kind => kind,
+    };
+    errors.forbidden(&at.path.child(spelled), "may not specify more than 1 volume type");
 }
 
 pub(super) fn host_path(at: &At<'_>, errors: &mut Errors) {

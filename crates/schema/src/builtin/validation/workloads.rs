@@ -209,14 +209,11 @@ fn with_claim_volumes(spec: &Value) -> Value {
             claims.push(name);
         }
     }
+    let of_claim = |name: &&str| json!({"name": *name, "persistentVolumeClaim": {"claimName": *name}});
+    let mut volumes: Vec<Value> = claims.iter().map(of_claim).collect();
     let own = spec.items_at(&["template", "spec", "volumes"]).iter();
-    let mut volumes: Vec<Value> = own
-        .filter(|volume| !claims.contains(&volume.str_at(&["name"]).unwrap_or_default()))
-        .cloned()
-        .collect();
-    volumes.extend(
-        claims.iter().map(|name| json!({"name": *name, "persistentVolumeClaim": {"claimName": *name}})),
-    );
+    let own = own.filter(|volume| !claims.contains(&volume.str_at(&["name"]).unwrap_or_default()));
+    volumes.extend(own.cloned());
     if !claims.is_empty() {
         filled.set(&["template", "spec", "volumes"], volumes);
     }
