@@ -4,11 +4,11 @@ use pilothouse_merge::{json_patch, merge_patch, strategic};
 use pilothouse_schema::{Schema, builtin};
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::status::Details;
-use pilothouse_value::{GroupVersion, Gvk, Status, Value, go_print, object};
+use pilothouse_value::{GroupVersion, Gvk, Map, Status, Value, go_print, json, object};
 
 use crate::objects::ownership::{self, Others};
 use crate::registry::resource::Resource;
-use crate::request::intake::{self, Incoming};
+use crate::request::intake::{self, Incoming, Spelling};
 use crate::request::options::{FieldValidation, WriteOptions};
 use crate::state::{Context, Target};
 use crate::verbs::create::{self, Tracking};
@@ -149,9 +149,7 @@ pub(crate) fn apply_patch(
             json_patch::apply_unchecked(current, patch).map_err(|error| error.status())
         }
         PatchKind::Json => json_patch::apply(current, patch).map_err(|error| error.status()),
-        PatchKind::Strategic => {
-            strategic::apply(current, patch, schema).map_err(|error| error.status())
-        }
+        PatchKind::Strategic => strategic::apply(current, patch, schema).map_err(|error| error.status()),
         PatchKind::Merge | PatchKind::Apply => {
             merge_patch::check(patch).map_err(|error| error.status())?;
             let mut patched = current.clone();
@@ -173,8 +171,10 @@ fn read_patched(
     let strict = validation == FieldValidation::Strict;
     let warnings = if strict { FieldValidation::Strict } else { validation };
     let mut patched = patched;
-    let told =
-        |why: &str| of_patch(kind, resource.schema(), (current, &incoming.value), validation, why);
+    let told = |why: &str| of_patch(kind, resource.schema(), (current, &incoming.value), validation, why);
+    if matches!(kind, PatchKind::Json | PatchKind::Merge) && resource.is_built_in() {
+        check_versioned(context, target, &patched, validation, &told)?;
+    }
     if kind == PatchKind::Strategic {
         builtin::convert(&resource.gvk(), &mut patched).map_err(|why| told(&why))?;
         // The type is fixed whatever the patch says.
@@ -204,6 +204,69 @@ fn read_patched(
     check_place(target, &read)?;
     update::check_version(target, object::resource_version(&read))?;
     Ok(read)
+}
+
+/// Refuses the outcome of a patch that says no version. Upstream reads it as the type that it has in memory, whose fields have
+/// no names in JSON but for those of the metadata: nearly nothing of it is known, and it has no name.
+fn check_versioned(
+    context: &Context,
+    target: &Target,
+    patched: &Value,
+    validation: FieldValidation,
+    told: &impl Fn(&str) -> Status,
+) -> Result<(), Status> {
+    const SCHEME: &str = "in scheme \"pkg/runtime/scheme.go:111\"";
+    let gvk = target.resource.gvk();
+    if intake::wrong_type_meta(patched).is_some() {
+        return Ok(());
+    }
+    match object::api_version(patched).split_once('/') {
+        Some((_, version)) if version.contains('/') => {
+            let given = object::api_version(patched);
+            return Err(told(&format!("unexpected GroupVersion string: {given}")));
+        }
+        Some((group, "")) if group.is_empty() || group == gvk.group => {}
+        Some((_, "")) => {
+            return Err(told(&format!("Object 'apiVersion' is missing in '{}'", patched.to_json())));
+        }
+        None if object::api_version(patched).is_empty() => {}
+        _ => return Ok(()),
+    }
+    let kind = object::kind(patched);
+    if !kind.is_empty() && kind != gvk.kind {
+        let package = intake::internal_package(&gvk.group);
+        return Err(match builtin::type_name(&Gvk::new(&gvk.group, &gvk.version, kind)) {
+            Some(_) => told(&format!(
+                "converting ({package}.{kind}) to ({package}.{}): unknown conversion",
+                gvk.kind
+            )),
+            None => told(&format!(
+                "no kind {} is registered for the internal version of group {} {SCHEME}",
+                field::quote(kind),
+                field::quote(&gvk.group)
+            )),
+        });
+    }
+    let schema = target.resource.schema();
+    let metadata = schema.property("metadata");
+    let is_known = |key: &str| {
+        let of_metadata = metadata.is_some_and(|metadata| metadata.property(key).is_some());
+        let in_memory = key.starts_with(|first: char| first.is_ascii_uppercase()) && {
+            let (first, rest) = key.split_at(1);
+            schema.property(&format!("{}{rest}", first.to_ascii_lowercase())).is_some()
+        };
+        matches!(key, "apiVersion" | "kind") || of_metadata || in_memory
+    };
+    let keys = patched.as_object().into_iter().flat_map(Map::keys);
+    let unknown = keys.filter(|key| !is_known(key)).map(str::to_owned).collect();
+    let complaints = Spelling::default().complaints(unknown);
+    if validation == FieldValidation::Strict && !complaints.is_empty() {
+        return Err(told(&format!("strict decoding error: {}", complaints.join(", "))));
+    }
+    intake::complain(context, &gvk, complaints, validation)?;
+    let name = patched.str_at(&["name"]).unwrap_or_default();
+    update::same_name(target, &json!({"metadata": {"name": name}}))?;
+    Err(told("Object 'apiVersion' is missing in the outcome of the patch"))
 }
 
 /// Server-side apply.

@@ -69,7 +69,9 @@ fn of_items(original: &[Value], patch: &mut [Value], field: Field<'_>) -> Result
     }
     for at in 0..patch.len() {
         let Some(Value::Object(change)) = patch.get_mut(at) else { continue };
-        let Some(name) = change.get(key).map(id).filter(|_| !change.contains_key(DIRECTIVE)) else { continue };
+        let Some(name) = change.get(key).map(id).filter(|_| !change.contains_key(DIRECTIVE)) else {
+            continue;
+        };
         match known.get_mut(&name) {
             Some((of_patch, Value::Object(current))) => {
                 let merged = merge_map(current.clone(), change.clone(), field.ty)?;

@@ -15,16 +15,30 @@ pub(crate) fn check_kind(gvk: &Gvk, value: &mut Value) -> Result<(), Status> {
             gvk.kind
         )));
     }
-    let (kind, api_version) = (object::kind(value).to_owned(), object::api_version(value).to_owned());
+    let kind = object::kind(value).to_owned();
+    let built_in = builtin::type_name(gvk).is_some();
+    let expected = gvk.api_version();
+    let api_version = match object::api_version(value) {
+        "" => String::new(),
+        given if built_in => completed(gvk, given).ok_or_else(|| {
+            let kind = if kind.is_empty() { &gvk.kind } else { &kind };
+            Status::bad_request(format!(
+                "{kind} in version \"\" cannot be handled as a {}: Object 'apiVersion' is missing in '{}'",
+                gvk.kind,
+                value.to_json()
+            ))
+        })?,
+        given => given.to_owned(),
+    };
     if kind.is_empty() {
         value.set(&["kind"], gvk.kind.as_str());
     }
     if api_version.is_empty() {
         value.set(&["apiVersion"], gvk.api_version());
+    } else if api_version != object::api_version(value) {
+        value.set(&["apiVersion"], api_version.as_str());
     }
-    let expected = gvk.api_version();
     let given = Gvk::of(value).unwrap_or_default();
-    let built_in = builtin::type_name(gvk).is_some();
     let registered = || builtin::type_name(&given).is_some() || was_served(&given);
     if built_in && (api_version != expected || kind != gvk.kind) && !registered() {
         return Err(Status::bad_request(format!(
@@ -67,6 +81,17 @@ pub(crate) fn check_kind(gvk: &Gvk, value: &mut Value) -> Result<(), Status> {
         return Err(Status::invalid(&given.group, &kind, object::name(value), &[error]));
     }
     Ok(())
+}
+
+/// A version as it is meant where a part of it is empty; `None` if it says a group and no version.
+fn completed(gvk: &Gvk, given: &str) -> Option<String> {
+    match given.split_once('/') {
+        Some(("", "")) => Some(gvk.api_version()),
+        Some(("", version)) if !version.contains('/') => Some(version.to_owned()),
+        Some((group, "")) if group == gvk.group => Some(gvk.api_version()),
+        Some((_, "")) => None,
+        _ => Some(given.to_owned()),
+    }
 }
 
 /// A document must be in the version of the path.
