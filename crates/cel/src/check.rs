@@ -10,9 +10,10 @@ use std::sync::Arc;
 use crate::ast::{Ast, Call, Expr, Fold, Id, Kind, Literal, Select, Struct, operators};
 use crate::env::Env;
 use crate::error::Issues;
-use crate::library::decls::{Function, function};
+use crate::library::decls::Function;
 use crate::library::hosts;
 use crate::messages::{self, Descriptor};
+use crate::patches;
 use crate::types::Type;
 use unify::{Bindings, most_general};
 
@@ -166,7 +167,7 @@ impl Checker<'_> {
                     }
                     items = Some(self.join(items, ty));
                 }
-                let items = items.unwrap_or_else(|| self.bindings.fresh());
+                let items = items.filter(is_specified).unwrap_or_else(|| self.bindings.fresh());
                 self.set(id, Type::list(items));
             }
             Kind::Map(entries) => {
@@ -182,8 +183,10 @@ impl Checker<'_> {
                     }
                     values = Some(self.join(values, value));
                 }
-                let keys = keys.unwrap_or_else(|| self.bindings.fresh());
-                let values = values.unwrap_or_else(|| self.bindings.fresh());
+                let (keys, values) = match (keys.filter(is_specified), values) {
+                    (Some(keys), Some(values)) => (keys, values),
+                    _ => (self.bindings.fresh(), self.bindings.fresh()),
+                };
                 self.set(id, Type::map(keys, values));
             }
             Kind::Struct(message) => self.message(id, message),
@@ -205,7 +208,7 @@ impl Checker<'_> {
 
     /// The type that elements of a list have in common.
     fn join(&mut self, previous: Option<Type>, current: Type) -> Type {
-        let Some(previous) = previous else { return current };
+        let Some(previous) = previous.filter(is_specified) else { return current };
         if self.bindings.assignable(&previous, &current) {
             return most_general(&previous, &current).clone();
         }
@@ -273,9 +276,9 @@ impl Checker<'_> {
         // A name with dots may be that of a variable or of a type; most environments have none that is.
         if self.env.has_qualified_names()
             && let Some(name) = Self::qualified(expr)
-            && let Some((first, _)) = name.split_once('.').filter(|(first, _)| !first.is_empty())
-            && self.local(first).is_none()
-            && let Some(found) = self.resolve_global(&name, false)
+            && let Some((first, _)) = name.split_once('.')
+            && (first.is_empty() || self.local(first).is_none())
+            && let Some(found) = self.resolve_global(name.strip_prefix('.').unwrap_or(&name), false)
         {
             return self.found(expr, found);
         }
@@ -313,6 +316,7 @@ impl Checker<'_> {
                     Type::Error
                 }
             },
+            Type::Patch(name) => patches::field_type(name, field),
             Type::Param(_) => {
                 self.bindings.assignable(&Type::Dyn, &target);
                 Type::Dyn
@@ -336,7 +340,7 @@ impl Checker<'_> {
         call.args.iter_mut().for_each(|arg| self.check(arg));
         let Some(target) = &mut call.target else {
             let name = call.function.trim_start_matches('.');
-            return match function(name, self.env.has_newest()) {
+            return match self.env.function(name) {
                 Some(found) => {
                     call.function = found.name.into();
                     self.overload(id, found, call);
@@ -350,14 +354,14 @@ impl Checker<'_> {
         // The target may be the first part of the function's name.
         if let Some(prefix) = Self::qualified(target) {
             let name = format!("{prefix}.{}", call.function);
-            if let Some(found) = function(name.trim_start_matches('.'), self.env.has_newest()) {
+            if let Some(found) = self.env.function(name.trim_start_matches('.')) {
                 call.function = found.name.into();
                 call.target = None;
                 return self.overload(id, found, call);
             }
         }
         self.check(target);
-        match function(&call.function, self.env.has_newest()) {
+        match self.env.function(&call.function) {
             Some(found) => self.overload(id, found, call),
             None => {
                 let name = call.function.clone();
@@ -402,13 +406,14 @@ impl Checker<'_> {
             }
             found.push(overload.id);
             let returned = self.bindings.substitute(&returned, false);
-            result = Some(match result {
+            result = Some(match result.filter(is_specified) {
                 None => returned,
                 Some(known) if known.is_dyn() || known == returned => known,
                 Some(_) => Type::Dyn,
             });
         }
-        let Some(result) = result else {
+        // As upstream, whose result without a type is none.
+        let Some(result) = result.filter(is_specified) else {
             let name = function.name;
             let types: Vec<Type> = types.iter().map(|ty| self.bindings.substitute(ty, true)).collect();
             let signature = signature(&types, call.target.is_some());
@@ -435,14 +440,16 @@ impl Checker<'_> {
     }
 
     fn message(&mut self, id: Id, message: &mut Struct) {
-        message.name = message.name.trim_start_matches('.').into();
-        let Some(ty) = self.env.type_named(&message.name) else {
+        let name = message.name.trim_start_matches('.');
+        let Some(ty) = self.env.type_named(name) else {
             let name = message.name.clone();
             return self.undeclared(id, &name);
         };
+        message.name = name.into();
         // The name may be another one for the same message.
         let fields_of = match &ty {
             Type::Object(object) => Some(object.name().to_owned()),
+            Type::Patch(name) => Some(name.to_string()),
             ty => messages::of_type(ty).map(str::to_owned),
         };
         let is_message = fields_of.is_some();
@@ -474,6 +481,7 @@ impl Checker<'_> {
     fn message_field(&mut self, id: Id, ty: &Type, message: &str, name: &str) -> Type {
         let found = match (ty, messages::named(message)) {
             (Type::Object(object), _) => object.field(name).map(|field| field.ty().ty().clone()),
+            (Type::Patch(of), _) => return patches::field_type(of, name),
             (_, Some(descriptor)) => descriptor.field_type(name),
             // Scalars have a type, but no fields.
             (Type::Null | Type::Host(_), None) => {
@@ -534,6 +542,10 @@ impl Checker<'_> {
             self.mismatch(id, ty, &found);
         }
     }
+}
+
+fn is_specified(ty: &Type) -> bool {
+    !matches!(ty, Type::Unspecified)
 }
 
 /// Whether a name is used below this node. As upstream, it may be that of a variable of a macro.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use crate::check::{Checked, check, known_type};
 use crate::decl::DeclType;
 use crate::error::Issues;
+use crate::library::decls::{self, Function};
 use crate::parse::parse;
+use crate::patches;
 use crate::program::Program;
 use crate::types::Type;
 
@@ -14,6 +16,7 @@ use crate::types::Type;
 pub struct Env {
     variables: Arc<[(Box<str>, DeclType)]>,
     libraries: Libraries,
+    has_patches: bool,
 }
 
 /// Which libraries are there.
@@ -30,18 +33,19 @@ pub(crate) enum Libraries {
 pub struct EnvBuilder {
     variables: Vec<(Box<str>, DeclType)>,
     libraries: Libraries,
+    has_patches: bool,
 }
 
 impl Env {
     /// The libraries and options of Kubernetes 1.37 for expressions that a client writes now. As upstream, functions
     /// that 1.36 does not have yet (`includes`) are not among them, so that an older server can read what was written.
     pub fn kubernetes() -> EnvBuilder {
-        EnvBuilder { variables: Vec::new(), libraries: Libraries::New }
+        EnvBuilder { variables: Vec::new(), libraries: Libraries::New, has_patches: false }
     }
 
     /// The libraries and options of Kubernetes 1.37 for expressions that were stored before: everything there is.
     pub fn kubernetes_stored() -> EnvBuilder {
-        EnvBuilder { variables: Vec::new(), libraries: Libraries::Stored }
+        EnvBuilder { variables: Vec::new(), libraries: Libraries::Stored, has_patches: false }
     }
 
     /// Compiles an expression.
@@ -67,9 +71,14 @@ impl Env {
         self.variables.iter().rev().find(|(known, _)| **known == *name).map(|(_, decl)| decl)
     }
 
-    /// Whether functions are there that the release before does not have.
-    pub(crate) fn has_newest(&self) -> bool {
-        self.libraries == Libraries::Stored
+    /// The function of this name.
+    pub(crate) fn function(&self, name: &str) -> Option<&'static Function> {
+        decls::function(name).filter(|function| match function.name {
+            // The release before does not have it.
+            "includes" => self.libraries == Libraries::Stored,
+            "jsonpatch.escapeKey" => self.has_patches,
+            _ => true,
+        })
     }
 
     /// Names with dots exist always: those of types.
@@ -79,7 +88,8 @@ impl Env {
 
     /// The type of this name, known to all or declared by a variable.
     pub(crate) fn type_named(&self, name: &str) -> Option<Type> {
-        known_type(name).or_else(|| match name {
+        let patch = || patches::named(name).filter(|_| self.has_patches);
+        known_type(name).or_else(patch).or_else(|| match name {
             // Where types are declared, these short names are known too, though they have no value.
             "timestamp" if !self.variables.is_empty() => Some(Type::Timestamp),
             "duration" if !self.variables.is_empty() => Some(Type::Duration),
@@ -104,6 +114,12 @@ impl Expression {
     /// Whether the expression uses the variable of this name.
     pub fn references(&self, variable: &str) -> bool {
         self.checked.uses(variable)
+    }
+
+    /// Whether something in it has no type, as what a `JSONPatch` has no field for. The real server takes such an expression for
+    /// right, and fails on it afterwards.
+    pub fn has_unspecified(&self) -> bool {
+        self.checked.types.iter().any(Type::has_unspecified)
     }
 
     /// What can be evaluated.
@@ -178,8 +194,17 @@ impl EnvBuilder {
         self
     }
 
+    /// Declares what mutations of admission policies make, `Object{}` and `JSONPatch{}`, and `jsonpatch.escapeKey`. Such expressions
+    /// can be compiled; evaluating what they make is an error.
+    #[must_use]
+    pub fn patches(mut self) -> Self {
+        self.has_patches = true;
+        self
+    }
+
     /// The finished environment.
     pub fn build(self) -> Env {
-        Env { variables: self.variables.into(), libraries: self.libraries }
+        let Self { variables, libraries, has_patches } = self;
+        Env { variables: variables.into(), libraries, has_patches }
     }
 }

@@ -147,7 +147,7 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
                 }
                 Ok(None) if is_test => {
                     // Within an optional chain an answer that is missing is not charged.
-                    self.charge(u64::from(!is_optional || at == last))?;
+                    self.charge(u64::from(!is_optional))?;
                     return Ok(Val::Bool(false));
                 }
                 Ok(None) => return Ok(Val::none()),

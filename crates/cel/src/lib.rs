@@ -30,6 +30,7 @@ mod eval;
 mod library;
 mod messages;
 mod parse;
+mod patches;
 mod pattern;
 mod plan;
 mod program;

@@ -13,6 +13,7 @@ use crate::library::calls::{self, Func};
 use crate::library::guard::Guard;
 use crate::library::hosts;
 use crate::pattern::Pattern;
+use crate::types::Type;
 use crate::val::{Key, MapBuilder, Text, TypeVal, Val};
 
 /// A node that can be evaluated.
@@ -176,7 +177,9 @@ impl<'c> Planner<'c> {
             // Messages that stand for another value are known by name and have no type of their own.
             let has_value = [TIMESTAMP, DURATION, hosts::EMPTY.name, hosts::FIELDS_ENTRY.name];
             let is_message = name.starts_with("google.protobuf.") && !has_value.contains(&&**ty);
-            if is_message || matches!(name, "timestamp" | "duration") {
+            let of = self.checked.ty(expr.id);
+            let is_patch = matches!(of, Type::Type(Some(ty)) if matches!(**ty, Type::Patch(_)));
+            if is_message || is_patch || matches!(name, "timestamp" | "duration") {
                 return Err(EvalError::new(format!("reference to undefined type: {name}")));
             }
             return Ok(Node::Const(Val::Type(TypeVal(ty.clone()))));

@@ -48,6 +48,10 @@ pub enum Type {
     Optional(Arc<Type>),
     /// The type of a type; of which one, if it is known.
     Type(Option<Arc<Type>>),
+    /// What a mutation of an admission policy makes, by its name: `JSONPatch`, `Object`, `Object.spec`.
+    Patch(Arc<str>),
+    /// Of what a `JSONPatch` has no field for. Agrees with what is dynamic alone, and is written as nothing.
+    Unspecified,
     /// A variable of a generic function, or one that is still to be inferred.
     Param(Param),
 }
@@ -110,6 +114,16 @@ impl Type {
         if let Self::Wrapper(inner) = self { inner } else { self }
     }
 
+    /// Whether there is a [`Type::Unspecified`] in it.
+    pub(crate) fn has_unspecified(&self) -> bool {
+        match self {
+            Self::Unspecified => true,
+            Self::List(inner) | Self::Optional(inner) | Self::Type(Some(inner)) => inner.has_unspecified(),
+            Self::Map(map) => map.0.has_unspecified() || map.1.has_unspecified(),
+            _ => false,
+        }
+    }
+
     pub(crate) fn is_dyn_or_error(&self) -> bool {
         matches!(self, Self::Dyn | Self::Any | Self::Error)
     }
@@ -133,6 +147,8 @@ impl Type {
             Self::Map(_) => "map",
             Self::Object(object) => object.name(),
             Self::Host(host) => host.name,
+            Self::Patch(name) => name,
+            Self::Unspecified => "",
             Self::Wrapper(inner) => inner.name(),
             Self::Optional(_) => "optional_type",
             Self::Type(_) => "type",
@@ -142,7 +158,8 @@ impl Type {
     }
 }
 
-/// Types are the same when they are written the same; objects are known by their names, and a wrapper is its scalar.
+/// Types are the same when they are written the same; objects are known by their names, and a wrapper is its scalar. What is
+/// not specified is like nothing, not even itself.
 impl PartialEq for Type {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -150,6 +167,8 @@ impl PartialEq for Type {
             (Self::Map(a), Self::Map(b)) => a == b,
             (Self::Object(a), Self::Object(b)) => Arc::ptr_eq(a, b) || a.name() == b.name(),
             (Self::Host(a), Self::Host(b)) => a == b,
+            (Self::Patch(a), Self::Patch(b)) => a == b,
+            (Self::Unspecified, Self::Unspecified) => false,
             (Self::Type(a), Self::Type(b)) => a == b,
             (Self::Wrapper(inner), other) | (other, Self::Wrapper(inner)) => **inner == *other.unwrapped(),
             (Self::Param(a), Self::Param(b)) => a == b,

@@ -44,8 +44,9 @@ pub use stored::forget_empty_lists;
 pub use subresources::prepare_subresource;
 pub use unstructured::{convert, is_managed_fields_entry};
 pub use validation::{
-    CompileCondition, ConditionProblem, Policy, validate, validate_as_given, validate_binding,
-    validate_cluster_ips, validate_subresource, validate_webhooks,
+    CompileCondition, CompilePolicy, ConditionProblem, Policy, PolicyExpression, PolicyRole, validate,
+    validate_as_given, validate_binding, validate_cluster_ips, validate_policy, validate_subresource,
+    validate_webhooks,
 };
 pub use warnings::{Amounts, status_warnings, warnings};
 pub use write::{write_item_json, write_json};

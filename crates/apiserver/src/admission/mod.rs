@@ -41,7 +41,7 @@ pub(crate) use attributes::{Attributes, Operation};
 pub(crate) use chain::Chain;
 pub use chain::{PluginError, plugin_names};
 pub(crate) use conditions::check_condition;
-pub(crate) use policies::check_policy;
+pub(crate) use policies::{check_policy, is_policy};
 
 /// A plugin that is built in. It is stateless: what it needs to know it finds in the attributes' context.
 pub(crate) trait Plugin: Sync {

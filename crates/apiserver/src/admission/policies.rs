@@ -1,169 +1,113 @@
-//! Whether the expressions of an admission policy compile. Those of mutations are not looked at: they make objects of types that
-//! stand in no schema here. Source: `validation.go` of pkg/apis/admissionregistration, and `compile.go` and `composition.go` of
+//! Whether the expressions of an admission policy compile. Source: `compile.go` and `composition.go` of
 //! `pkg/admission/plugin/cel` of k8s.io/apiserver.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use pilothouse_cel::{DeclType, Env, Type};
+use pilothouse_schema::builtin::{self, ConditionProblem, PolicyExpression, PolicyRole};
 use pilothouse_value::Value;
-use pilothouse_value::field::{Error, Path};
+use pilothouse_value::field::Error;
 
 use super::conditions::declare;
 use crate::registry::resource::Resource;
 
-/// Most bytes of the expression of an audit annotation; longer ones are refused without being compiled.
-const LONGEST_ANNOTATION: usize = 5 * 1024;
+const GROUP: &str = "admissionregistration.k8s.io";
+const MUTATING: &str = "mutatingadmissionpolicies";
 
-/// What is wrong with the expressions of a policy that is created (`old` is none) or replaced; nothing of other kinds. What is
-/// blank is not looked at: that is refused otherwise. Expressions that the policy had before may use what new ones may not.
-pub(crate) fn check_policy(resource: &Resource, policy: &Value, old: Option<&Value>) -> Vec<Error> {
-    const GROUP: &str = "admissionregistration.k8s.io";
-    let validates = resource.is(GROUP, "validatingadmissionpolicies");
-    if !validates && !resource.is(GROUP, "mutatingadmissionpolicies") {
-        return Vec::new();
-    }
-    let path = Path::new("spec");
-    let has_params = policy.at(&["spec", "paramKind"]).is_some();
-    let mut check = Check { has_params, variables: None, errors: Vec::new() };
-
-    let part = |policy: &Value, name: &str| policy.at(&["spec", name]).cloned();
-    let is_same = |old: &Value| {
-        ["paramKind", "matchConditions"].iter().all(|name| part(old, name) == part(policy, name))
-    };
-    if !old.is_some_and(is_same) {
-        let stored = stored(old, "matchConditions", "expression");
-        each(policy, &path, "matchConditions", |condition, at| {
-            let text = condition.str_at(&["expression"]).unwrap_or_default().trim();
-            let how = How { is_stored: stored.contains(text), ..How::of(&[Type::Bool]) };
-            check.expression(&at.child("expression"), text, text, &how);
-        });
-    }
-    let validations = stored(old, "validations", "expression");
-    if !policy.items_at(&["spec", "variables"]).is_empty() {
-        check.declare_variables(policy, &path, &validations);
-    }
-    if !validates {
-        return check.errors;
-    }
-    let messages = stored(old, "validations", "messageExpression");
-    each(policy, &path, "validations", |validation, at| {
-        let text = |field: &str| validation.str_at(&[field]).unwrap_or_default();
-        let (field, how) = ("expression", How::of(&[Type::Bool]));
-        let how = How { is_stored: validations.contains(text(field)), ..how };
-        check.expression(&at.child(field), text(field), text(field), &how);
-        let (field, how) = ("messageExpression", How::of(&[Type::String]));
-        let how = How { is_stored: messages.contains(text(field)), has_authorizer: false, ..how };
-        check.expression(&at.child(field), text(field), text(field), &how);
-    });
-    let annotations = stored(old, "auditAnnotations", "valueExpression");
-    each(policy, &path, "auditAnnotations", |annotation, at| {
-        let text = annotation.str_at(&["valueExpression"]).unwrap_or_default();
-        let how = How::of(&[Type::String, Type::Null]);
-        let how = How { is_stored: annotations.contains(text), ..how };
-        if text.trim().len() <= LONGEST_ANNOTATION {
-            check.expression(&at.child("valueExpression"), text.trim(), text, &how);
-        }
-    });
-    check.errors
+/// Whether objects of the resource are policies, whose expressions [`check_policy`] compiles.
+pub(crate) fn is_policy(resource: &Resource) -> bool {
+    resource.is(GROUP, "validatingadmissionpolicies") || resource.is(GROUP, MUTATING)
 }
 
-/// Calls back with each item of a list of the spec and its path.
-fn each<'a>(policy: &'a Value, spec: &Path, list: &str, mut call: impl FnMut(&'a Value, &Path)) {
-    let path = spec.child(list);
-    for (index, item) in policy.items_at(&["spec", list]).iter().enumerate() {
-        call(item, &path.index(index));
-    }
-}
-
-/// The expressions that a policy has in a field of the items of a list.
-fn stored<'a>(old: Option<&'a Value>, list: &str, field: &str) -> BTreeSet<&'a str> {
-    let items = old.map(|old| old.items_at(&["spec", list])).unwrap_or_default();
-    items.iter().filter_map(|item| item.str_at(&[field])).collect()
-}
-
-/// How one expression is compiled.
-struct How<'a> {
-    /// What it may evaluate to; anything if there is none.
-    types: &'a [Type],
-    is_stored: bool,
-    has_authorizer: bool,
-}
-
-impl<'a> How<'a> {
-    fn of(types: &'a [Type]) -> How<'a> {
-        How { types, is_stored: false, has_authorizer: true }
-    }
-}
-
-/// The expressions of one policy.
-struct Check {
-    has_params: bool,
-    /// The type of `variables`, as far as they have been compiled; none before there are any.
-    variables: Option<DeclType>,
-    errors: Vec<Error>,
-}
-
-impl Check {
-    /// Compiles an expression and takes note of what is wrong with it, under what it is `shown` as. What it evaluates to, if
-    /// it does.
-    fn expression(&mut self, path: &Path, text: &str, shown: &str, how: &How<'_>) -> Option<Type> {
-        if text.trim().is_empty() {
-            return None;
-        }
-        let builder = if how.is_stored { Env::kubernetes_stored() } else { Env::kubernetes() };
-        let mut builder = declare(builder, how.has_authorizer);
-        if self.has_params {
-            builder = builder.variable("params", DeclType::dynamic());
-        }
-        if let Some(variables) = &self.variables {
-            builder = builder.variable("variables", variables.clone());
-        }
-        let checked = match builder.build().check(text) {
-            Ok(checked) => checked,
-            Err(issues) => {
-                self.errors.push(Error::invalid(path, shown, format!("compilation failed: {issues}")));
-                return None;
-            }
-        };
-        let ty = checked.output_type().clone();
-        if !how.types.is_empty() && !how.types.contains(&ty) {
-            let names: Vec<String> = how.types.iter().map(Type::declared).collect();
-            let wanted = match &*names {
-                [name] => name.clone(),
-                names => format!("one of [{}]", names.join(" ")),
-            };
-            let why = format!("must evaluate to {wanted} but got {}", ty.declared());
-            self.errors.push(Error::invalid(path, shown, why));
-            return None;
-        }
-        if let Err(issues) = checked.program() {
-            self.errors.push(Error::internal(path, format!("program instantiation failed: {issues}")));
-            return None;
-        }
-        Some(ty)
-    }
-
-    /// Compiles the variables, each of which sees those before it.
-    fn declare_variables(&mut self, policy: &Value, spec: &Path, stored: &BTreeSet<&str>) {
-        let mut known: Vec<(&str, Type)> = Vec::new();
-        self.variables = Some(type_of_variables(&known));
-        each(policy, spec, "variables", |variable, at| {
-            let text = variable.str_at(&["expression"]).unwrap_or_default();
-            let how = How { is_stored: stored.contains(text), ..How::of(&[]) };
-            let ty = self.expression(&at.child("expression"), text, text, &how);
+/// What is wrong with a policy that is created (`old` is none) or replaced, its expressions included. `given` is the document
+/// before it was read, if errors are to show values as they were given.
+pub(crate) fn check_policy(
+    resource: &Resource,
+    policy: &Value,
+    old: Option<&Value>,
+    given: Option<&Value>,
+) -> Vec<Error> {
+    let mut variables = BTreeMap::new();
+    let mut compile = |expression: &PolicyExpression<'_>| {
+        let compiled = compile(expression, &variables);
+        if let PolicyRole::Variable(name) = expression.role {
             // One that is wrong is known all the same, so that what uses it is not wrong too.
-            let ty = ty.map_or(Type::Dyn, |ty| declared(&ty));
-            known.push((variable.str_at(&["name"]).unwrap_or_default(), ty));
-            self.variables = Some(type_of_variables(&known));
-        });
+            let ty = compiled.as_ref().map_or(Type::Dyn, declared);
+            variables.insert(name.to_owned(), ty);
+        }
+        compiled.err()
+    };
+    builtin::validate_policy(policy, resource.is(GROUP, MUTATING), old, given, &mut compile)
+}
+
+/// What an expression evaluates to, if it compiles.
+fn compile(
+    expression: &PolicyExpression<'_>,
+    variables: &BTreeMap<String, Type>,
+) -> Result<Type, ConditionProblem> {
+    let PolicyExpression { text, role, .. } = *expression;
+    let builder = if expression.is_stored { Env::kubernetes_stored() } else { Env::kubernetes() };
+    let mut builder = declare(builder, role != PolicyRole::Message);
+    if expression.has_params {
+        builder = builder.variable("params", DeclType::dynamic());
+    }
+    if expression.has_variables && role != PolicyRole::Condition {
+        builder = builder.variable("variables", type_of_variables(text, variables));
+    }
+    if matches!(role, PolicyRole::Configuration | PolicyRole::Patch) {
+        builder = builder.patches();
+    }
+    let checked = builder
+        .build()
+        .check(text)
+        .map_err(|issues| ConditionProblem::Invalid(format!("compilation failed: {issues}")))?;
+    let ty = checked.output_type().clone();
+    let types = types(role);
+    if !types.is_empty() && !types.contains(&ty) {
+        let names: Vec<String> = types.iter().map(Type::declared).collect();
+        let wanted = match &*names {
+            [name] => name.clone(),
+            names => format!("one of [{}]", names.join(" ")),
+        };
+        let why = format!("must evaluate to {wanted} but got {}", ty.declared());
+        return Err(ConditionProblem::Invalid(why));
+    }
+    if checked.has_unspecified() {
+        let why = "unexpected compilation error: missing type conversion to proto: ";
+        return Err(ConditionProblem::Internal(why.to_owned()));
+    }
+    let program = checked.program();
+    program
+        .map_err(|issues| ConditionProblem::Internal(format!("program instantiation failed: {issues}")))?;
+    Ok(ty)
+}
+
+/// What an expression may evaluate to; anything if there is none.
+fn types(role: PolicyRole<'_>) -> &'static [Type] {
+    static MADE: OnceLock<[Type; 2]> = OnceLock::new();
+    let [object, patches] =
+        MADE.get_or_init(|| [Type::Patch("Object".into()), Type::list(Type::Patch("JSONPatch".into()))]);
+    match role {
+        PolicyRole::Variable(_) => &[],
+        PolicyRole::Condition | PolicyRole::Validation => &[Type::Bool],
+        PolicyRole::Message => &[Type::String],
+        PolicyRole::Annotation => &[Type::String, Type::Null],
+        PolicyRole::Configuration => std::slice::from_ref(object),
+        PolicyRole::Patch => std::slice::from_ref(patches),
     }
 }
 
-fn type_of_variables(known: &[(&str, Type)]) -> DeclType {
-    let object = DeclType::object("kubernetes.variables");
-    known
-        .iter()
-        .fold(object, |object, (name, ty)| object.plain_field(name, DeclType::of_type(ty.clone())))
+/// The type of `variables` in an expression. Of all that a policy has, an expression needs those whose names stand in it: so
+/// that of a thousand not each has a thousand fields.
+fn type_of_variables(text: &str, known: &BTreeMap<String, Type>) -> DeclType {
+    let is_inside = |c: char| c == '_' || c.is_alphanumeric();
+    let words = text.split(|c: char| !is_inside(c)).filter(|word| !word.is_empty());
+    let used: BTreeMap<&str, &Type> = words.filter_map(|word| Some((word, known.get(word)?))).collect();
+    used.into_iter()
+        .fold(DeclType::object("kubernetes.variables"), |object, (name, ty)| {
+            object.plain_field(name, DeclType::of_type(ty.clone()))
+        })
         .build()
 }
 

@@ -209,14 +209,11 @@ pub(crate) async fn validate(
     if let Some(given) = context.given().filter(|_| shows_given) {
         errors = metadata::validate_finalizers(resource, None, new);
         let old = old.map(Arc::as_ref);
-        errors.extend(builtin::validate_as_given(
-            &resource.gvk(),
-            new,
-            old,
-            context.state.tuning.pods,
-            &given,
-        ));
-        errors.extend(admission::check_policy(resource, new, old));
+        errors.extend(if admission::is_policy(resource) {
+            admission::check_policy(resource, new, old, Some(&given))
+        } else {
+            builtin::validate_as_given(&resource.gvk(), new, old, context.state.tuning.pods, &given)
+        });
     }
     // The pods of a node in this process have addresses of the loopback network, and there Services lead.
     let leads_to_pods = resource.is("", "endpoints") || resource.is("discovery.k8s.io", "endpointslices");
@@ -234,9 +231,10 @@ fn rules(context: &Context, resource: &Resource, new: &Value, old: Option<&Value
         let mut errors = metadata::validate_finalizers(resource, None, new);
         if admission::webhook::configures_webhooks(resource) {
             errors.extend(builtin::validate_webhooks(new, old, &admission::check_condition));
+        } else if admission::is_policy(resource) {
+            errors.extend(admission::check_policy(resource, new, old, None));
         } else {
             errors.extend(builtin::validate(&resource.gvk(), new, old, context.state.tuning.pods));
-            errors.extend(admission::check_policy(resource, new, old));
         }
         return errors;
     }

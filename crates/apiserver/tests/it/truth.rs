@@ -80,6 +80,7 @@ topics!(
     pains,
     patch,
     paths,
+    policies,
     queries,
     reads,
     removals,

@@ -50,7 +50,10 @@ fn mismatch(kind: char, arg: &Expr, checked: &Checked) -> Option<(Id, String)> {
 /// The first part of a value that cannot be written as text.
 fn text_mismatch(arg: &Expr, checked: &Checked) -> Option<(Id, String)> {
     let ty = checked.ty(arg.id);
-    let fits = !matches!(ty, Type::Host(_) | Type::Object(_) | Type::Optional(_) | Type::Any);
+    let fits = !matches!(
+        ty,
+        Type::Host(_) | Type::Object(_) | Type::Patch(_) | Type::Unspecified | Type::Optional(_) | Type::Any
+    );
     if !fits {
         return Some((arg.id, string_error(ty.name())));
     }

@@ -193,6 +193,7 @@ fn is_nullable(ty: &Type) -> bool {
             | Type::Optional(_)
             | Type::Host(_)
             | Type::Object(_)
+            | Type::Patch(_)
             | Type::Duration
             | Type::Timestamp
             | Type::Any

@@ -92,7 +92,7 @@ impl Validator<'_> {
         for (at, element) in list.elements.iter().enumerate() {
             let ty = inner(checked.ty(element.id), list.optional.contains(&at));
             match first {
-                None => first = Some(ty),
+                None => first = Some(ty).filter(|ty| super::is_specified(ty)),
                 Some(first) if first != ty => return self.mismatch(element.id, first, ty),
                 Some(_) => {}
             }
@@ -106,7 +106,8 @@ impl Validator<'_> {
             let key = checked.ty(entry.key.id);
             let value = inner(checked.ty(entry.value.id), entry.is_optional);
             let Some((first_key, first_value)) = first else {
-                first = Some((key, value));
+                let is_specified = |ty| super::is_specified(ty);
+                first = Some((key, value)).filter(|(key, value)| is_specified(key) || is_specified(value));
                 continue;
             };
             if first_key != key {

@@ -116,7 +116,7 @@ impl<'a> Coster<'a> {
         }
         let ty = self.checked.ty(select.operand.id);
         let has_fields = match ty {
-            Type::Map(_) | Type::Object(_) | Type::Param(_) => true,
+            Type::Map(_) | Type::Object(_) | Type::Patch(_) | Type::Param(_) => true,
             Type::Host(host) => !host.is_opaque,
             _ => false,
         };

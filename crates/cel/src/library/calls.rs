@@ -65,6 +65,7 @@ pub(crate) fn lookup(name: &str, overload: &str) -> Option<Func> {
         "trim" => strings::trim,
         "join" => strings::join,
         "strings.quote" => strings::quote,
+        "jsonpatch.escapeKey" => strings::escape_key,
         "format" => printf::format,
         "matches" => regex::matches,
         "find" => regex::find,

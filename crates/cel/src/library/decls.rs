@@ -27,9 +27,9 @@ pub(crate) struct Overload {
     pub(crate) is_generic: bool,
 }
 
-/// The function of this name. `includes` came with 1.37 and is found only when `with_newest` is set.
-pub(crate) fn function(name: &str, with_newest: bool) -> Option<&'static Function> {
-    FUNCTIONS.get(name).filter(|_| with_newest || name != "includes")
+/// The function of this name, whether an environment has it or not.
+pub(crate) fn function(name: &str) -> Option<&'static Function> {
+    FUNCTIONS.get(name)
 }
 
 static FUNCTIONS: LazyLock<HashMap<&'static str, Function>> = LazyLock::new(|| {
@@ -291,6 +291,8 @@ const TABLE: &[(&str, &str)] = &[
     ("getEscapedPath", "url_get_escaped_path kubernetes.URL.() string"),
     ("getQuery", "url_get_query kubernetes.URL.() map(string, list(string))"),
     ("isURL", "is_url_string (string) bool"),
+    // kubernetes.jsonpatch
+    ("jsonpatch.escapeKey", "string_jsonpatch_escapeKey_string (string) string"),
     // kubernetes.regex
     ("find", "string_find_string string.(string) string"),
     (

@@ -18,7 +18,7 @@ impl Guard {
     /// The guard of a call; `None` where the arguments can be of any type. `overload` is the one that the checker found,
     /// empty if there are several.
     pub(crate) fn of(name: &str, overload: &str) -> Option<Self> {
-        let function = GUARDED.contains(&name).then(|| function(name, true)).flatten()?;
+        let function = GUARDED.contains(&name).then(|| function(name)).flatten()?;
         let overloads = function.overloads.iter();
         Some(Self(overloads.filter(|one| overload.is_empty() || one.id == overload).collect()))
     }

@@ -216,12 +216,12 @@ fn parse_cidr(text: &str) -> Result<Cidr, String> {
         return Err(wrong("IPv6 zones cannot be present in a prefix"));
     }
     let address: IpAddr = address.parse().map_err(|_| wrong(&address_error(address)))?;
-    let is_number = !bits.is_empty() && bits.bytes().all(|b| b.is_ascii_digit());
-    if !is_number || (bits.len() > 1 && bits.starts_with('0')) {
-        return Err(wrong(&format!("bad bits after slash: {}", quote(bits))));
-    }
+    let is_number = bits.bytes().all(|b| b.is_ascii_digit()) && (bits.len() == 1 || !bits.starts_with('0'));
+    // Nor is more than a whole number of Go holds.
+    let number = bits.parse::<i64>().ok().filter(|_| is_number);
+    let number = number.ok_or_else(|| wrong(&format!("bad bits after slash: {}", quote(bits))))?;
     let limit = if address.is_ipv4() { 32 } else { 128 };
-    let bits = bits.parse::<u8>().ok().filter(|bits| *bits <= limit);
+    let bits = u8::try_from(number).ok().filter(|bits| *bits <= limit);
     let bits = bits.ok_or_else(|| wrong("prefix length out of range"))?;
     if is_mapped(address) {
         return Err(format!("IPv4-mapped IPv6 address {} is not allowed", quote(text)));

@@ -294,7 +294,10 @@ fn entries(map: &MapVal<'_>, depth: usize) -> Result<String, String> {
             Val::String(_) | Val::Bool(_) | Val::Int(_) | Val::Uint(_) => nested(&key, depth)?,
             other => return Err(format!("no formatting function for map key of type {}", other.type_name())),
         };
-        let value = map.find(&key).unwrap_or(Ok(Val::Null)).map_err(|why| why.to_string())?;
+        // A null of a document is among the keys and is not found.
+        let found =
+            map.find(&key).ok_or_else(|| format!("could not find key: {}", quote(&key.to_string())))?;
+        let value = found.map_err(|why| why.to_string())?;
         pairs.push((shown, nested(&value, depth)?));
     }
     pairs.sort_by(|a, b| a.0.cmp(&b.0));

@@ -197,6 +197,12 @@ pub(super) fn join<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     Ok(text(joined))
 }
 
+/// A key as a part of a path of a JSON patch.
+pub(super) fn escape_key<'a>(args: &[Val<'a>]) -> Outcome<'a> {
+    let [Val::String(key)] = args else { return no_such_overload() };
+    Ok(Val::text(key.replace('~', "~0").replace('/', "~1")))
+}
+
 pub(super) fn quote<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     let [Val::String(string)] = args else { return no_such_overload() };
     let mut quoted = String::with_capacity(string.len() + 2);

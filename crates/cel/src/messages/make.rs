@@ -4,6 +4,7 @@ use super::native::{Native, json, made, native};
 use super::{Descriptor, FieldKind, Kind, named, wire};
 use crate::error::EvalError;
 use crate::library::hosts;
+use crate::patches;
 use crate::time::Timestamp;
 use crate::types::HostType;
 use crate::val::{Opaque, Val};
@@ -62,6 +63,9 @@ impl Opaque for Message {
 /// # Errors
 /// When a value is nothing for its field, or the type of an `Any` is not known.
 pub(crate) fn make(name: &str, values: &[(&str, Val<'_>)]) -> Result<Val<'static>, EvalError> {
+    if patches::named(name).is_some() {
+        return Err(EvalError::new(format!("'{name}' of a mutation cannot be made yet")));
+    }
     let Some(descriptor) = named(name) else { return Err(EvalError::new(format!("unknown type '{name}'"))) };
     let mut fields: Vec<(&'static str, Val<'static>)> = Vec::with_capacity(values.len());
     for (name, value) in values {

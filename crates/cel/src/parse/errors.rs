@@ -172,12 +172,15 @@ impl Parser<'_> {
             }
             Stop::NoViable(from, to) => {
                 let (text, at) = self.read_between(*from, *to);
-                // cel-go rewords what happens to fields named by a word of the language.
-                let message = match text.strip_prefix('.') {
-                    Some(word @ ("true" | "false" | "null")) => {
+                // cel-go rewords what happens to fields named by a word of the language, and to whatever else looks like that.
+                let text = visible(&text);
+                let mut after_first = text.chars();
+                after_first.next();
+                let message = match after_first.as_str() {
+                    word @ ("true" | "false" | "null") => {
                         format!("mismatched input '{word}' expecting IDENTIFIER")
                     }
-                    _ => format!("no viable alternative at input '{}'", visible(&text)),
+                    _ => format!("no viable alternative at input '{text}'"),
                 };
                 self.syntax_error(at, message);
             }

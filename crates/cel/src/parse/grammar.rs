@@ -341,10 +341,13 @@ impl Parser<'_> {
             return self.or_keep(end, parsed);
         }
         let is_optional = self.question(IDENTS)?;
-        let start = self.token(0).start;
-        let Some((field, at)) = self.escape_ident(Follow::may(MEMBERS))? else {
-            self.issues.report(Some(start), "unsupported ident kind");
-            return Ok(operand);
+        let start = self.token(0);
+        let (field, at) = match self.escape_ident(Follow::may(MEMBERS))? {
+            Some(field) => field,
+            None => {
+                self.issues.report(Some(start.start), "unsupported ident kind");
+                (Box::default(), start)
+            }
         };
         let expr = if is_optional {
             let field_id = self.id(at.start);

@@ -165,6 +165,10 @@ impl Parser<'_> {
     }
 
     pub(super) fn literal(&mut self) -> Rule {
+        let is_signed = self.kind() == Kind::Minus;
+        if is_signed && !matches!(self.token(1).kind, Kind::Int | Kind::Float) {
+            return Err(Stop::NoViable(self.at, self.at + 1));
+        }
         self.recovery_match();
         let first = self.consume();
         let token = if first.kind == Kind::Minus { self.consume() } else { first };

@@ -12,6 +12,8 @@ use crate::decl::ListKind;
 use crate::error::EvalError;
 use crate::escape::escape;
 
+const UNORDERED: &str = "NaN values cannot be ordered";
+
 impl<'a> Val<'a> {
     /// `==` of CEL: numbers of different types compare by value, values of different types are different.
     ///
@@ -56,8 +58,10 @@ impl<'a> Val<'a> {
     /// When there is no order between them.
     pub fn compare(&self, other: &Val<'_>) -> Result<Ordering, EvalError> {
         match (self, other) {
+            // Before it is looked at what it is compared with.
+            (Val::Double(number), _) if number.is_nan() => Err(EvalError::new(UNORDERED)),
             (Val::Int(_) | Val::Uint(_) | Val::Double(_), Val::Int(_) | Val::Uint(_) | Val::Double(_)) => {
-                compare_numbers(self, other).ok_or_else(|| EvalError::new("NaN values cannot be ordered"))
+                compare_numbers(self, other).ok_or_else(|| EvalError::new(UNORDERED))
             }
             (Val::Bool(a), Val::Bool(b)) => Ok(a.cmp(b)),
             (Val::String(a), Val::String(b)) => Ok((**a).cmp(&**b)),

@@ -34,6 +34,7 @@ mod volumes;
 mod webhooks;
 mod workloads;
 
+pub use policies::{CompilePolicy, PolicyExpression, PolicyRole, validate_policy};
 pub use services::validate_cluster_ips;
 pub use webhooks::{CompileCondition, ConditionProblem, validate_webhooks};
 
@@ -57,8 +58,8 @@ impl Default for Policy {
 }
 
 /// Finds what is wrong with an object that is created (`old` is `None`) or replaced. It must have been read, defaulted
-/// and prepared. Of kinds without rules nothing is wrong. The expressions of webhook configurations are
-/// not looked at here; see [`validate_webhooks`].
+/// and prepared. Of kinds without rules nothing is wrong. The expressions of webhook configurations and of admission policies are
+/// not looked at here; see [`validate_webhooks`] and [`validate_policy`].
 pub fn validate(gvk: &Gvk, object: &Value, old: Option<&Value>, policy: Policy) -> Vec<Error> {
     validate_with(gvk, object, old, Errors::under(policy))
 }
@@ -105,13 +106,13 @@ fn validate_with(gvk: &Gvk, object: &Value, old: Option<&Value>, mut errors: Err
             control::priority_level(&at, errors_ref)
         }
         ("apiregistration.k8s.io", "APIService") => control::api_service(&at, errors_ref),
-        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => {
-            policies::validating(&at, errors_ref);
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy" | "MutatingAdmissionPolicy") => {
+            let mutates = gvk.kind == "MutatingAdmissionPolicy";
+            errors_ref.0 = validate_policy(object, mutates, old, None, &mut |_| None);
         }
         ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => {
             policies::binding(&at, errors_ref);
         }
-        ("admissionregistration.k8s.io", "MutatingAdmissionPolicy") => policies::mutating(&at, errors_ref),
         ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding") => {
             policies::mutating_binding(&at, errors_ref);
         }

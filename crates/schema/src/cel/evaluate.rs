@@ -1,6 +1,8 @@
 //! Rules at work on an object: what is compared with what, what may be overlooked, and what it all may cost.
 //! Source: `Validator.validate` of apiextensions `pkg/apiserver/schema/cel/validation.go`.
 
+use std::sync::Arc;
+
 use pilothouse_cel::{Activation, EvalError, PER_CALL_LIMIT, RUNTIME_COST_BUDGET, Val};
 use pilothouse_value::field::{self, ErrorKind, Path};
 use pilothouse_value::stack::deeper;
@@ -133,7 +135,8 @@ impl<'v, 'n: 'v> Activation<'v> for Variables<'v, 'n> {
                 (Some(old), false) => Some(Val::view(old, declared)),
                 // It is there, also where it is not of its type.
                 (Some(old), true) => {
-                    Some(Ok(Val::some(Val::view(old, declared).unwrap_or_else(|_| Val::dynamic(old)))))
+                    let old = Val::view(old, declared);
+                    Some(Ok(Val::some(old.unwrap_or_else(|why| Val::Wrong(Arc::new(why))))))
                 }
                 (None, true) => Some(Ok(Val::none())),
                 (None, false) => None,

@@ -1,13 +1,152 @@
-//! Admission policies and their bindings, without what is compiled of them, the expressions. Source:
+//! Admission policies and their bindings. Their expressions are compiled by who calls. Source:
 //! pkg/apis/admissionregistration/validation.
 
 use std::collections::BTreeSet;
 
-use pilothouse_value::field::Error;
-use pilothouse_value::names;
+use pilothouse_value::field::{Error, Path};
+use pilothouse_value::{Value, names};
 
-use super::webhooks::rule;
+use super::webhooks::{ConditionProblem, rule};
 use super::{At, Errors, label_selector};
+
+/// An expression of an admission policy. They come in the order in which they stand in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PolicyExpression<'a> {
+    /// What is compiled; never blank.
+    pub text: &'a str,
+    /// What it is for.
+    pub role: PolicyRole<'a>,
+    /// Whether the policy has a `paramKind`, so that there is `params`.
+    pub has_params: bool,
+    /// Whether the policy had the expression before: then it may use what new ones may not.
+    pub is_stored: bool,
+    /// Whether other expressions of the policy may use its variables: if it validates and has none, there is no `variables` at
+    /// all.
+    pub has_variables: bool,
+}
+
+/// What an expression of an admission policy is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyRole<'a> {
+    /// Whether the policy has to do with a request. It sees no variables.
+    Condition,
+    /// The value of the variable of this name.
+    Variable(&'a str),
+    /// Whether a request is let in.
+    Validation,
+    /// The text for a request that is not.
+    Message,
+    /// The value of an audit annotation.
+    Annotation,
+    /// A configuration that is applied.
+    Configuration,
+    /// A JSON patch.
+    Patch,
+}
+
+/// Compiles an expression: what is wrong with it, or nothing.
+pub type CompilePolicy<'a> = &'a mut dyn FnMut(&PolicyExpression<'_>) -> Option<ConditionProblem>;
+
+/// Finds what is wrong with a ValidatingAdmissionPolicy or, if it `mutates`, a MutatingAdmissionPolicy, that is created (`old` is
+/// `None`) or replaced. `given` is the document before it was read, if errors are to show values as they were given.
+pub fn validate_policy(
+    object: &Value,
+    mutates: bool,
+    old: Option<&Value>,
+    given: Option<&Value>,
+    compile: CompilePolicy<'_>,
+) -> Vec<Error> {
+    let mut errors = Errors::default();
+    if let Some(given) = given {
+        errors = errors.showing(object, given);
+    }
+    let at = At::root(object);
+    let mut expressions = Expressions::of(&at, mutates, old, compile);
+    if mutates {
+        mutating(&at, &mut expressions, &mut errors);
+    } else {
+        validating(&at, &mut expressions, &mut errors);
+    }
+    errors.0
+}
+
+/// The expressions of one policy.
+struct Expressions<'a> {
+    compile: CompilePolicy<'a>,
+    has_params: bool,
+    has_variables: bool,
+    /// Whether the conditions are what they were before. Then nothing about them is looked at.
+    same_conditions: bool,
+    stored: Stored<'a>,
+}
+
+/// The expressions that the policy had before.
+#[derive(Default)]
+struct Stored<'a> {
+    conditions: BTreeSet<&'a str>,
+    validations: BTreeSet<&'a str>,
+    messages: BTreeSet<&'a str>,
+    annotations: BTreeSet<&'a str>,
+    configurations: BTreeSet<&'a str>,
+}
+
+impl<'a> Stored<'a> {
+    fn of(old: &'a Value) -> Stored<'a> {
+        let all = |list: &str, field: &[&str]| {
+            let items = old.items_at(&["spec", list]).iter();
+            items.filter_map(|item| item.str_at(field)).collect()
+        };
+        Stored {
+            conditions: all("matchConditions", &["expression"]),
+            validations: all("validations", &["expression"]),
+            messages: all("validations", &["messageExpression"]),
+            annotations: all("auditAnnotations", &["valueExpression"]),
+            configurations: all("mutations", &["applyConfiguration", "expression"]),
+        }
+    }
+}
+
+impl<'a> Expressions<'a> {
+    fn of(at: &At<'_>, mutates: bool, old: Option<&'a Value>, compile: CompilePolicy<'a>) -> Self {
+        let spec = at.child("spec");
+        let is_same = |old: &Value| {
+            ["paramKind", "matchConditions"]
+                .iter()
+                .all(|name| old.at(&["spec", name]) == spec.value.get(name))
+        };
+        Expressions {
+            compile,
+            has_params: spec.find("paramKind").is_some(),
+            has_variables: mutates || !spec.items("variables").is_empty(),
+            same_conditions: old.is_some_and(is_same),
+            stored: old.map(Stored::of).unwrap_or_default(),
+        }
+    }
+
+    /// Compiles an expression that is not blank and takes note of what is wrong with it.
+    fn check(&mut self, path: &Path, given: &str, role: PolicyRole<'_>, errors: &mut Errors) {
+        let (stored, trimmed) = (&self.stored, given.trim());
+        let (is_stored, text, shown) = match role {
+            PolicyRole::Condition => (stored.conditions.contains(trimmed), trimmed, trimmed),
+            PolicyRole::Variable(_) | PolicyRole::Validation => {
+                (stored.validations.contains(given), given, given)
+            }
+            PolicyRole::Message => (stored.messages.contains(given), given, given),
+            PolicyRole::Annotation => (stored.annotations.contains(given), trimmed, given),
+            // Upstream looks for patches among the configurations too.
+            PolicyRole::Configuration | PolicyRole::Patch => {
+                (stored.configurations.contains(given), trimmed, trimmed)
+            }
+        };
+        let (has_params, has_variables) = (self.has_params, self.has_variables);
+        let expression = PolicyExpression { text, role, has_params, is_stored, has_variables };
+        match (self.compile)(&expression) {
+            Some(ConditionProblem::Invalid(why)) => errors.invalid(path, shown, why),
+            Some(ConditionProblem::Internal(why)) => errors.0.push(Error::internal(path, why)),
+            None => {}
+        }
+    }
+}
 
 /// Most conditions of one policy.
 const MOST_CONDITIONS: usize = 64;
@@ -18,9 +157,9 @@ const LONGEST_ANNOTATION: usize = 5 * 1024;
 /// What a mutating policy can be asked about.
 const MUTATED: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
 
-pub(super) fn validating(at: &At<'_>, errors: &mut Errors) {
+fn validating(at: &At<'_>, expressions: &mut Expressions<'_>, errors: &mut Errors) {
     let spec = at.child("spec");
-    common(&spec, false, errors);
+    common(&spec, false, expressions, errors);
     let (validations, annotations) = (spec.items("validations"), spec.items("auditAnnotations"));
     if validations.is_empty() && annotations.is_empty() {
         let detail = "validations or auditAnnotations must contain at least one item";
@@ -28,7 +167,7 @@ pub(super) fn validating(at: &At<'_>, errors: &mut Errors) {
         errors.required(&spec.path.child("auditAnnotations"), detail);
         return;
     }
-    validations.iter().for_each(|one| validation(one, errors));
+    validations.iter().for_each(|one| validation(one, expressions, errors));
     if annotations.len() > MOST_ANNOTATIONS {
         let list = spec.child("auditAnnotations");
         let detail = format!("must not have more than {MOST_ANNOTATIONS} auditAnnotations");
@@ -44,11 +183,13 @@ pub(super) fn validating(at: &At<'_>, errors: &mut Errors) {
             let whole = format!("{name}/{key}");
             errors.complaints(&path, &whole, names::qualified_name(&whole));
         }
-        let (path, expression) = (one.path.child("valueExpression"), one.text("valueExpression").trim());
-        if expression.is_empty() {
-            errors.required(&path, "valueExpression is not specified");
-        } else if expression.len() > LONGEST_ANNOTATION {
-            errors.required(&path, &format!("must not exceed {LONGEST_ANNOTATION} bytes in length"));
+        let (path, expression) = (one.path.child("valueExpression"), one.text("valueExpression"));
+        match expression.trim().len() {
+            0 => errors.required(&path, "valueExpression is not specified"),
+            length if length > LONGEST_ANNOTATION => {
+                errors.required(&path, &format!("must not exceed {LONGEST_ANNOTATION} bytes in length"));
+            }
+            _ => expressions.check(&path, expression, PolicyRole::Annotation, errors),
         }
         if !seen.insert(key) {
             errors.0.push(Error::duplicate(&one.path.child("key"), key));
@@ -56,19 +197,19 @@ pub(super) fn validating(at: &At<'_>, errors: &mut Errors) {
     }
 }
 
-pub(super) fn mutating(at: &At<'_>, errors: &mut Errors) {
+fn mutating(at: &At<'_>, expressions: &mut Expressions<'_>, errors: &mut Errors) {
     let spec = at.child("spec");
-    common(&spec, true, errors);
+    common(&spec, true, expressions, errors);
     let mutations = spec.items("mutations");
     if mutations.is_empty() {
         errors.required(&spec.path.child("mutations"), "mutations must contain at least one item");
     }
-    mutations.iter().for_each(|one| mutation(one, errors));
+    mutations.iter().for_each(|one| mutation(one, expressions, errors));
     errors.one_of(&spec, "reinvocationPolicy", &["IfNeeded", "Never"], true);
 }
 
 /// What both kinds of policies have.
-fn common(spec: &At<'_>, mutates: bool, errors: &mut Errors) {
+fn common(spec: &At<'_>, mutates: bool, expressions: &mut Expressions<'_>, errors: &mut Errors) {
     pointer(spec, "failurePolicy", &["Fail", "Ignore"], errors);
     if let Some(kind) = spec.find("paramKind") {
         param_kind(&kind, errors);
@@ -85,7 +226,9 @@ fn common(spec: &At<'_>, mutates: bool, errors: &mut Errors) {
             }
         }
     }
-    conditions(spec, errors);
+    if !expressions.same_conditions {
+        conditions(spec, expressions, errors);
+    }
     for variable in spec.items("variables") {
         let (path, name) = (variable.path.child("name"), variable.text("name"));
         if name.trim().is_empty() {
@@ -93,8 +236,11 @@ fn common(spec: &At<'_>, mutates: bool, errors: &mut Errors) {
         } else if !is_identifier(name) {
             errors.invalid(&path, name, "must be a valid CEL identifier");
         }
-        if variable.text("expression").trim().is_empty() {
-            errors.required(&variable.path.child("expression"), "expression is not specified");
+        let (path, expression) = (variable.path.child("expression"), variable.text("expression"));
+        if expression.trim().is_empty() {
+            errors.required(&path, "expression is not specified");
+        } else {
+            expressions.check(&path, expression, PolicyRole::Variable(name), errors);
         }
     }
 }
@@ -240,15 +386,18 @@ fn operations(at: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn conditions(spec: &At<'_>, errors: &mut Errors) {
+fn conditions(spec: &At<'_>, expressions: &mut Expressions<'_>, errors: &mut Errors) {
     let (path, conditions) = (spec.path.child("matchConditions"), spec.items("matchConditions"));
     if conditions.len() > MOST_CONDITIONS {
         errors.0.push(Error::too_many(&path, conditions.len(), MOST_CONDITIONS));
     }
     let mut seen = BTreeSet::new();
     for condition in &conditions {
-        if condition.text("expression").trim().is_empty() {
-            errors.required(&condition.path.child("expression"), "");
+        let (path, expression) = (condition.path.child("expression"), condition.text("expression"));
+        if expression.trim().is_empty() {
+            errors.required(&path, "");
+        } else {
+            expressions.check(&path, expression, PolicyRole::Condition, errors);
         }
         let (path, name) = (condition.path.child("name"), condition.text("name"));
         if name.is_empty() {
@@ -262,18 +411,25 @@ fn conditions(spec: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn validation(at: &At<'_>, errors: &mut Errors) {
+fn validation(at: &At<'_>, expressions: &mut Expressions<'_>, errors: &mut Errors) {
     const BLANK: &str = "must be non-empty if specified";
-    if at.text("expression").trim().is_empty() {
-        errors.required(&at.path.child("expression"), "expression is not specified");
+    let (path, expression) = (at.path.child("expression"), at.text("expression"));
+    if expression.trim().is_empty() {
+        errors.required(&path, "expression is not specified");
+    } else {
+        expressions.check(&path, expression, PolicyRole::Validation, errors);
     }
-    for field in ["messageExpression", "message"] {
-        let text = at.text(field);
-        if !text.is_empty() && text.trim().is_empty() {
-            errors.invalid(&at.path.child(field), text, BLANK);
-        } else if field == "message" && text.trim().contains(['\n', '\r']) {
-            errors.invalid(&at.path.child(field), text, "must not contain line breaks");
-        }
+    let (path, text) = (at.path.child("messageExpression"), at.text("messageExpression"));
+    if !text.trim().is_empty() {
+        expressions.check(&path, text, PolicyRole::Message, errors);
+    } else if !text.is_empty() {
+        errors.invalid(&path, text, BLANK);
+    }
+    let (path, text) = (at.path.child("message"), at.text("message"));
+    if text.trim().contains(['\n', '\r']) {
+        errors.invalid(&path, text, "must not contain line breaks");
+    } else if !text.is_empty() && text.trim().is_empty() {
+        errors.invalid(&path, text, BLANK);
     }
     let reasons = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
     if at.find("reason").is_some() {
@@ -281,27 +437,32 @@ fn validation(at: &At<'_>, errors: &mut Errors) {
     }
 }
 
-fn mutation(at: &At<'_>, errors: &mut Errors) {
-    let forms = [("ApplyConfiguration", "applyConfiguration"), ("JSONPatch", "jsonPatch")];
+fn mutation(at: &At<'_>, expressions: &mut Expressions<'_>, errors: &mut Errors) {
+    let forms = [
+        ("ApplyConfiguration", "applyConfiguration", PolicyRole::Configuration),
+        ("JSONPatch", "jsonPatch", PolicyRole::Patch),
+    ];
     let kind = at.text("patchType");
-    let Some((_, own)) = forms.iter().find(|(name, _)| *name == kind) else {
-        return errors.one_of(at, "patchType", &["ApplyConfiguration", "JSONPatch"], true);
+    let (own, other) = match forms {
+        [own, other] if own.0 == kind => (own, other),
+        [other, own] if own.0 == kind => (own, other),
+        _ => return errors.one_of(at, "patchType", &["ApplyConfiguration", "JSONPatch"], true),
     };
-    for (_, field) in forms {
-        let path = at.path.child(field);
-        match at.find(field) {
-            None if field == *own => {
-                errors.required(&path, &format!("must be specified when patchType is {kind}"));
+    let path = at.path.child(own.1);
+    match at.find(own.1) {
+        None => errors.required(&path, &format!("must be specified when patchType is {kind}")),
+        Some(patch) => {
+            let (path, expression) = (path.child("expression"), patch.text("expression"));
+            if expression.trim().is_empty() {
+                errors.required(&path, "");
+            } else {
+                expressions.check(&path, expression, own.2, errors);
             }
-            Some(patch) if field == *own && patch.text("expression").trim().is_empty() => {
-                errors.required(&path.child("expression"), "");
-            }
-            Some(_) if field != *own => {
-                let shown = format!("{{{field}}}");
-                errors.invalid(&path, shown, format!("must not be specified when patchType is {kind}"));
-            }
-            _ => {}
         }
+    }
+    if at.find(other.1).is_some() {
+        let detail = format!("must not be specified when patchType is {kind}");
+        errors.invalid(&at.path.child(other.1), format!("{{{}}}", other.1), detail);
     }
 }
 
