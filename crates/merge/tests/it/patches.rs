@@ -54,8 +54,11 @@ fn field(field: &Value) -> Child {
     }
     let strategies: Vec<&'static str> =
         text("strategies").into_iter().flat_map(|text| text.split(',')).map(leak).collect();
-    let patch =
-        Patch { merge_key: text("key").map(leak), strategies: Box::leak(strategies.into_boxed_slice()) };
+    let patch = Patch {
+        merge_key: text("key").map(leak),
+        strategies: Box::leak(strategies.into_boxed_slice()),
+        ..Patch::default()
+    };
     Schema { patch, ..inner.get().clone() }.into()
 }
 

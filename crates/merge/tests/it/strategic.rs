@@ -6,7 +6,7 @@ use pilothouse_value::{Value, json};
 use proptest::prelude::*;
 
 fn merging(items: Schema, merge_key: Option<&'static str>) -> Schema {
-    let patch = Patch { merge_key, strategies: &["merge"] };
+    let patch = Patch { merge_key, strategies: &["merge"], ..Patch::default() };
     Schema { items: Some(items.into()), patch, ..of(Type::Array) }
 }
 
@@ -20,7 +20,7 @@ fn workload() -> Schema {
         ("args", Schema { items: Some(of(Type::String).into()), ..of(Type::Array) }),
     ]);
     let volume = Schema {
-        patch: Patch { merge_key: Some("name"), strategies: &["merge", "retainKeys"] },
+        patch: Patch { merge_key: Some("name"), strategies: &["merge", "retainKeys"], ..Patch::default() },
         ..merging(named(), Some("name"))
     };
     fields(vec![
@@ -30,9 +30,18 @@ fn workload() -> Schema {
         ("volumes", volume),
         (
             "strategy",
-            Schema { patch: Patch { merge_key: None, strategies: &["retainKeys"] }, ..of(Type::Object) },
+            Schema {
+                patch: Patch { merge_key: None, strategies: &["retainKeys"], ..Patch::default() },
+                ..of(Type::Object)
+            },
         ),
-        ("whole", Schema { patch: Patch { merge_key: None, strategies: &["replace"] }, ..of(Type::Object) }),
+        (
+            "whole",
+            Schema {
+                patch: Patch { merge_key: None, strategies: &["replace"], ..Patch::default() },
+                ..of(Type::Object)
+            },
+        ),
     ])
 }
 
