@@ -209,6 +209,17 @@ class Topic:
         found = [one for one in answer[among] if what in [inner for inner in deep(one, where.split("."))]]
         self.steps.append({"picked": path, "among": among, "where": where, "what": what, **({"accept": accept} if accept else {}), "answer": self.normal(found)})
 
+    def members(self, path, *members, accept=None):
+        """Asks, and writes down these members of the answer, each told by the keys that lead to it."""
+        answer = self.server.call("GET", path, headers={"Accept": accept or "application/json"}).json()
+        found = []
+        for keys in members:
+            value = answer
+            for key in keys:
+                value = value.get(key) if isinstance(value, dict) else None
+            found.append(value)
+        self.steps.append({"members": path, "of": members, **({"accept": accept} if accept else {}), "answer": self.normal(found)})
+
     def serve_backends(self, backends):
         """From here on the names of backend.SERVERS stand for ports and `${outside}` for the address that they are at."""
         self.hooks = backends

@@ -30,7 +30,7 @@ def run(t):
     t.heads = False
     with Hooks() as hooks:
         t.serve_hooks(hooks)
-        for scene in (obstacles, failures, passing, discovering, certificates, changing):
+        for scene in (obstacles, failures, passing, discovering, certificates, changing, documenting, upgrading):
             scene(t)
             clear(t)
 
@@ -175,9 +175,117 @@ def changing(t):
     t.json_patch(f"{A}/v1.zoo.example.com", [{"op": "remove", "path": "/spec/service"}, {"op": "remove", "path": "/spec/insecureSkipTLSVerify"}], keep=["spec"])
     until(t, "Local")
     told(t)
+    t.settle(1)
     t.get(f"{G}/v1")
     t.get(f"{G}/v1/bears")
     t.get(G)
     clear(t)
     t.get(G)
     t.delete(f"{S}/hook", keep=["kind"])
+
+
+ZOO = "apis/zoo.example.com/v1"
+V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+META = "io.k8s.apimachinery.pkg.apis.meta.v1"
+
+
+def swagger(t):
+    """What the server says of its kinds in the old way: names that are taken, with the same meaning or another, and more than its group."""
+    known = t.server.call("GET", "/openapi/v2").json()
+    taken = known["definitions"][f"{META}.ListMeta"]
+    parameter = sorted(known["parameters"])[0]
+    kind = {"group": "zoo.example.com", "version": "v1", "kind": "Bear"}
+    bear = {"$ref": "#/definitions/com.example.zoo.v1.Bear"}
+    operation = {
+        "description": "list bears", "consumes": ["*/*"], "produces": ["application/json", "application/yaml"], "schemes": ["https"], "tags": ["zoo_v1"],
+        "operationId": "listBears", "deprecated": True, "x-kubernetes-action": "list", "x-kubernetes-group-version-kind": kind,
+        "parameters": [{"uniqueItems": True, "type": "string", "description": "a", "name": "a", "in": "query"}, {"$ref": f"#/parameters/{parameter}"}, {"$ref": "#/parameters/own"}],
+        "responses": {"200": {"description": "OK", "schema": {"$ref": "#/definitions/com.example.zoo.v1.BearList"}}, "401": {"description": "Unauthorized"}}}
+    change = {
+        "consumes": ["application/json"], "produces": ["application/json"], "operationId": "createBear",
+        "parameters": [{"name": "body", "in": "body", "required": True, "schema": bear}], "responses": {"201": {"description": "Created", "schema": bear}}}
+    return {
+        "swagger": "2.0", "info": {"title": "Zoo", "version": "v7", "description": "of bears"}, "host": "zoo.example.com", "securityDefinitions": {"Other": {"type": "apiKey", "name": "x", "in": "header"}},
+        "paths": {
+            "/apis/zoo.example.com/v1/bears": {"get": operation, "post": change, "parameters": [{"name": "pretty", "in": "query", "type": "string"}]},
+            "/apis/zoo.example.com/v1/": {"get": {"responses": {"200": {"description": "OK", "schema": {"$ref": f"#/definitions/{META}.APIResourceList"}}}}},
+            "/apis/zoo.example.com/": {"get": {"responses": {"200": {"description": "OK", "schema": {"$ref": "#/definitions/com.example.zoo.Elsewhere"}}}}},
+            "/version/": {"get": {"responses": {"200": {"description": "not ours"}}}}},
+        "parameters": {parameter: {"name": "another", "in": "query", "type": "integer"}, "own": {"name": "own", "in": "query", "type": "boolean"}},
+        "definitions": {
+            "com.example.zoo.v1.Bear": {
+                "description": "a bear", "type": "object", "required": ["spec"], "x-kubernetes-group-version-kind": [kind],
+                "properties": {"metadata": {"description": "who it is", "$ref": f"#/definitions/{META}.ObjectMeta"}, "age": {"type": "integer", "format": "int32", "default": 3},
+                               "cubs": {"type": "array", "items": {"$ref": "#/definitions/com.example.zoo.v1.Bear"}}, "dens": {"type": "object", "additionalProperties": {"type": "string"}}}},
+            "com.example.zoo.v1.BearList": {"type": "object", "properties": {"metadata": {"$ref": f"#/definitions/{META}.ListMeta"}, "items": {"type": "array", "items": bear}}},
+            "com.example.zoo.Elsewhere": {"type": "object"},
+            "com.example.zoo.Unused": {"type": "string"},
+            f"{META}.APIResourceList": {**known["definitions"][f"{META}.APIResourceList"], "x-kubernetes-group-version-kind": [{"group": "zoo.example.com", "version": "v1", "kind": "APIResourceList"}]},
+            f"{META}.ObjectMeta": {"description": "another one", "type": "object"},
+            f"{META}.ListMeta": taken}}, parameter
+
+
+def documents(t, parameter, kinds=True, index=True):
+    """`kinds`: whether definitions of several kinds are asked for, too: of one that is gone a real server remembers the kind.
+    `index`: whether that of the third version is, too, which tells hashes of what the server writes itself."""
+    names = ["com.example.zoo.v1.Bear", "com.example.zoo.v1.BearList", "com.example.zoo.Elsewhere", "com.example.zoo.Unused",
+             *([f"{META}.APIResourceList"] if kinds else []), f"{META}.ObjectMeta_v2", f"{META}.ListMeta", f"{META}.ListMeta_v2"]
+    t.members("/openapi/v2", ["info"], ["host"], ["securityDefinitions"], *(["definitions", name] for name in names),
+              *(["paths", f"/{path}"] for path in (f"{ZOO}/bears", f"{ZOO}/", "apis/zoo.example.com/", "version/")),
+              *(["parameters", name] for name in (parameter, f"{parameter}_v2", "own")))
+    if index:
+        t.members("/openapi/v3", *(["paths", path] for path in (ZOO, "apis/zoo.example.com", "apis/zoo.example.com/v9")))
+
+
+def documenting(t):
+    """What the server says of its kinds, as this server tells it; and what is left of it when nobody answers any more."""
+    spec, parameter = swagger(t)
+    document = {"openapi": "3.0.0", "info": {"title": "Zoo", "version": "v7"}, "paths": {}}
+    place = {path: {"serverRelativeURL": f"/openapi/v3/{path}?hash=0{number}"} for number, path in enumerate((ZOO, "apis/zoo.example.com"))}
+    t.serve({
+        "openapi/v3": {"code": 200, "body": {"paths": place}},
+        f"openapi/v3/{ZOO}": {"code": 200, "headers": {"Content-Type": "application/json", "Etag": '"00"', "Cache-Control": "public, immutable"}, "body": document},
+        "openapi/v2": {"code": 200, "headers": {"Content-Type": "application/json", "Etag": '"07"'}, "body": spec}})
+    serving(t)
+    t.until("/openapi/v3", "paths", ZOO)
+    t.until("/openapi/v2", "definitions", "com.example.zoo.v1.Bear")
+    documents(t, parameter)
+    t.heads = True
+    for path in (f"{ZOO}?hash=00", ZOO, f"{ZOO}/", "apis/zoo.example.com", "apis/zoo.example.com/v9"):
+        t.get(f"/openapi/v3/{path}")
+    t.get(f"/openapi/v3/{ZOO}", accept="application/com.github.proto-openapi.spec.v3.v1.0+protobuf")
+    t.get(f"/openapi/v3/{ZOO}", user="ann")
+    t.heads = False
+    # Nobody answers any more.
+    close = {"then": "close"}
+    t.serve({"openapi/v3": close, f"openapi/v3/{ZOO}": close, "openapi/v2": close, ZOO: close, "apis": close})
+    t.merge(f"{S}/hook", {"metadata": {"annotations": {"changed": "yes"}}}, keep=["kind"])
+    until(t, "FailedDiscoveryCheck")
+    t.until("/apis", "items.*.versions.*.freshness", "Stale", accept=V2)
+    t.picked("/apis", "items", "metadata.name", "zoo.example.com", accept=V2)
+    t.get(G)
+    t.get(f"{G}/v1")
+    documents(t, parameter)
+    t.get(f"/openapi/v3/{ZOO}")
+    clear(t)
+    t.delete(f"{S}/hook", keep=["kind"])
+    t.settle(2)
+    documents(t, parameter, kinds=False)
+    t.get(f"/openapi/v3/{ZOO}")
+    t.picked("/apis", "items", "metadata.name", "zoo.example.com", accept=V2)
+
+
+def upgrading(t):
+    """A server that knows the old way alone."""
+    spec, parameter = swagger(t)
+    missing = {"code": 404, "headers": {"Content-Type": "text/plain"}, "body": "no"}
+    t.serve({"openapi/v3": missing, f"openapi/v3/{ZOO}": missing, "openapi/v2": {"code": 200, "body": spec}})
+    serving(t)
+    t.until("/openapi/v3", "paths", ZOO)
+    documents(t, parameter, index=False)
+    t.get(f"/openapi/v3/{ZOO}")
+    clear(t)
+    t.delete(f"{S}/hook", keep=["kind"])
+    t.settle(2)
+    t.members("/openapi/v3", ["paths", ZOO])
+    t.get(f"/openapi/v3/{ZOO}")

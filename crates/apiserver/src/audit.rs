@@ -3,6 +3,8 @@
 //! A policy says of each request how much is written. Without an audit log nothing here runs. Source of behaviour:
 //! `pkg/audit` and `pkg/endpoints/filters/audit.go` of k8s.io/apiserver.
 
+mod file;
+mod legacy;
 mod policy;
 mod sinks;
 
@@ -22,8 +24,9 @@ use crate::doors::body::Body;
 use crate::request;
 use policy::{Level, Stage, Wanted};
 
+pub use file::AuditRotation;
 pub use policy::{AuditPolicy, AuditPolicyError};
-pub use sinks::{AuditLines, AuditSink, AuditWebhook};
+pub use sinks::{AuditFormat, AuditLines, AuditSink, AuditWebhook};
 
 /// The longest name of a program that is written whole.
 const LONGEST_AGENT: usize = 1024;

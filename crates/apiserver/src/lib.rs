@@ -34,7 +34,9 @@ mod webhook;
 
 pub use admission::{PluginError, plugin_names};
 pub use aggregation::Aggregation;
-pub use audit::{AuditLines, AuditPolicy, AuditPolicyError, AuditSink, AuditWebhook};
+pub use audit::{
+    AuditFormat, AuditLines, AuditPolicy, AuditPolicyError, AuditRotation, AuditSink, AuditWebhook,
+};
 pub use authentication::identity::IdentityError;
 pub use authentication::user::{ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User};
 pub use authentication::{authenticator, bootstrap_tokens, certs, impersonation, tokens, user};

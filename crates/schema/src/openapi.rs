@@ -5,12 +5,14 @@
 mod components;
 pub mod custom;
 mod custom_routes;
+pub mod merged;
 mod message;
 mod operations;
 mod pages;
 mod parameters;
 mod protobuf;
 mod routes;
+mod upgraded;
 mod yaml;
 
 use std::collections::BTreeMap;
@@ -232,6 +234,27 @@ pub fn custom_identity(resources: &[CustomResource<'_>]) -> Vec<u8> {
 
 /// The Swagger document: all that is built in, and these custom resources. Only versions that are served belong in it.
 pub fn swagger(resources: &[CustomResource<'_>]) -> Document {
+    Document::new(&swagger_value(resources), Dialect::V2)
+}
+
+/// The Swagger document with what other servers say of their own paths, in the order in which they are wanted.
+pub fn swagger_with<'o>(
+    resources: &[CustomResource<'_>],
+    others: impl IntoIterator<Item = &'o Value>,
+) -> Document {
+    let mut document = swagger_value(resources);
+    for other in others {
+        merged::add(&mut document, other.clone());
+    }
+    Document::new(&document, Dialect::V2)
+}
+
+/// The document of the third version of a server that tells only this Swagger document.
+pub fn upgraded(swagger: &Value) -> Document {
+    Document::new(&upgraded::document(swagger), Dialect::V3)
+}
+
+fn swagger_value(resources: &[CustomResource<'_>]) -> Value {
     let mut components = Components::new(Dialect::V2);
     let mut routes: Vec<Route> = pages::all().into_iter().map(|(_, route)| route).collect();
     for group_version in builtin_group_versions() {
@@ -256,16 +279,20 @@ pub fn swagger(resources: &[CustomResource<'_>]) -> Document {
     document.set(&["definitions"], components.into_schemas(OptionsOf::All));
     document.set(&["parameters"], shared.into_iter().collect::<Map>());
     document.set(&["paths"], paths);
-    Document::new(&document, Dialect::V2)
+    document
 }
 
-/// The answer of `/openapi/v3`: where the document of each path is, by its hash.
-pub fn index<'e>(entries: impl IntoIterator<Item = (&'e str, &'e str)>) -> String {
-    let entry = |(path, hash): (&str, &str)| {
-        let url = format!("/openapi/v3/{path}?hash={hash}");
-        (path.to_owned(), json!({"serverRelativeURL": url}))
-    };
-    let paths: BTreeMap<String, Value> = entries.into_iter().map(entry).collect();
+/// The answer of `/openapi/v3`: where the document of each path is, by its hash; `others` are paths of other servers with the
+/// URLs that they say themselves, and count where no entry has the path.
+pub fn index<'e>(
+    entries: impl IntoIterator<Item = (&'e str, &'e str)>,
+    others: impl IntoIterator<Item = (String, String)>,
+) -> String {
+    let place = |path: String, url: String| (path, json!({"serverRelativeURL": url}));
+    let entry =
+        |(path, hash): (&str, &str)| place(path.to_owned(), format!("/openapi/v3/{path}?hash={hash}"));
+    let mut paths: BTreeMap<String, Value> = others.into_iter().map(|(path, url)| place(path, url)).collect();
+    paths.extend(entries.into_iter().map(entry));
     let paths: Map = paths.into_iter().collect();
     Value::Object(Map::from_iter([("paths", Value::Object(paths))])).to_json()
 }
@@ -392,7 +419,7 @@ mod tests {
     #[test]
     fn the_index_names_each_document_by_its_hash() {
         assert_eq!(
-            index([("apis/apps/v1", "AB")]),
+            index([("apis/apps/v1", "AB")], []),
             "{\"paths\":{\"apis/apps/v1\":{\"serverRelativeURL\":\"/openapi/v3/apis/apps/v1?hash=AB\"}}}"
         );
     }

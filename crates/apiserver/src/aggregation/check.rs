@@ -6,7 +6,7 @@ use std::time::Duration;
 use pilothouse_value::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Remote, discovery, proxy, target};
+use super::{Remote, discovery, proxy, published, target};
 use crate::authentication::user::{MASTERS, User};
 use crate::objects::own_status;
 use crate::registry::resource;
@@ -54,7 +54,10 @@ async fn look(state: &Arc<State>, remote: &Arc<Remote>) -> bool {
     };
     // Who reads that somebody can be reached finds what they serve, too.
     let passes = match &found {
-        Ok(()) => discovery::refresh(state, remote).await,
+        Ok(()) => {
+            published::refresh(state, remote).await;
+            discovery::refresh(state, remote).await
+        }
         Err((.., passes)) => {
             remote.served.lock().clear();
             *passes

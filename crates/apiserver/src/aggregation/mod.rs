@@ -11,11 +11,13 @@ mod connection;
 mod discovery;
 mod identity;
 mod proxy;
+mod published;
 mod target;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
 use parking_lot::{Mutex, RwLock};
 use pilothouse_store::{Object, ResourceKey};
@@ -24,6 +26,7 @@ use rustls::ClientConfig;
 use tokio::sync::Notify;
 
 use crate::authentication::certs::CertifiedKey;
+use crate::pages::openapi::Kept;
 use crate::registry::resource;
 use crate::start::bootstrap::API_REGISTRATION;
 use crate::state::{State, Target};
@@ -31,6 +34,7 @@ use crate::webhook::trust;
 
 pub(crate) use discovery::Served;
 pub(crate) use proxy::pass_on;
+pub(crate) use published::Published;
 
 /// The label of APIServices that the server keeps itself.
 const AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
@@ -66,6 +70,10 @@ pub(crate) struct Aggregator {
     remotes: RwLock<BTreeMap<String, Arc<Remote>>>,
     /// Groups and versions of which somebody has said that this server serves them.
     claims: RwLock<BTreeMap<String, Claim>>,
+    /// When what others publish has changed last.
+    published: Mutex<Option<SystemTime>>,
+    /// The Swagger document of all together, and what it was made of.
+    pub(crate) swagger: Mutex<Option<(String, Arc<Kept>)>>,
 }
 
 /// A group and version, and how much they are wanted before others.
@@ -107,6 +115,8 @@ pub(crate) struct Remote {
     gone: AtomicBool,
     /// What it serves, as far as it was asked.
     served: Mutex<Served>,
+    /// What it publishes, as far as it was asked; another APIService of its name takes it over.
+    published: Arc<Mutex<Published>>,
 }
 
 impl Remote {
@@ -137,6 +147,7 @@ impl Remote {
             changed: Notify::new(),
             gone: AtomicBool::new(false),
             served: Mutex::default(),
+            published: Arc::default(),
         })
     }
 
@@ -172,6 +183,8 @@ impl Aggregator {
             any: AtomicBool::new(false),
             remotes: RwLock::default(),
             claims: RwLock::default(),
+            published: Mutex::default(),
+            swagger: Mutex::default(),
         }
     }
 
@@ -192,6 +205,7 @@ impl Aggregator {
                 let (group, version) = (parts.next()?, parts.next()?);
                 format!("{version}.{group}")
             }
+            "openapi" => return self.documented(path.strip_prefix("/openapi/v3/")?),
             _ => return None,
         };
         self.remotes.read().get(&name).cloned()
@@ -228,6 +242,10 @@ impl Aggregator {
         if let Some(before) = before {
             before.gone.store(true, Ordering::Relaxed);
             before.changed.notify_one();
+            // Clients that keep the index ask whether there is another.
+            if self.published().is_some() {
+                *self.published.lock() = Some(SystemTime::now());
+            }
         }
     }
 }
@@ -274,7 +292,7 @@ pub(crate) fn obstacle(state: &State, api_service: &Value) -> Option<Value> {
 fn know(state: &Arc<State>, stored: &Arc<Object>) {
     let value = stored.value();
     let name = object::name(value);
-    let Some(remote) = Remote::of(value, state.aggregator.options.client.as_ref()) else {
+    let Some(mut remote) = Remote::of(value, state.aggregator.options.client.as_ref()) else {
         if !state.aggregator.is_empty() {
             state.aggregator.set(name, None);
         }
@@ -288,8 +306,12 @@ fn know(state: &Arc<State>, stored: &Arc<Object>) {
         state.aggregator.claim(name, None);
     }
     let known = state.aggregator.remotes.read().get(name).cloned();
-    if known.is_some_and(|known| known.is_as(&remote)) {
-        return;
+    if let Some(known) = known {
+        if known.is_as(&remote) {
+            return;
+        }
+        remote.published = known.published.clone();
+        remote.published.lock().forget_when();
     }
     let remote = Arc::new(remote);
     state.aggregator.set(name, Some(remote.clone()));

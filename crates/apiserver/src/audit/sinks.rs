@@ -5,9 +5,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use pilothouse_store::Clock;
 use pilothouse_value::{Value, json};
 use tokio::sync::mpsc;
 
+use super::file::{AuditRotation, RotatedFile};
+use super::legacy;
 use crate::webhook::Remote;
 
 /// Takes the events of an audit log.
@@ -16,8 +19,21 @@ pub trait AuditSink: Send + Sync {
     fn take(&self, event: Value);
 }
 
-/// Writes each event as JSON on a line of its own.
-pub struct AuditLines(Mutex<Box<dyn Write + Send>>);
+/// How an event is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AuditFormat {
+    /// As JSON.
+    #[default]
+    Json,
+    /// As text that has less (`--audit-log-format=legacy`).
+    Legacy,
+}
+
+/// Writes each event on a line of its own.
+pub struct AuditLines {
+    out: Mutex<Box<dyn Write + Send>>,
+    format: AuditFormat,
+}
 
 impl std::fmt::Debug for AuditLines {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -26,32 +42,40 @@ impl std::fmt::Debug for AuditLines {
 }
 
 impl AuditLines {
-    /// Appends to a file, which is made if it is not there; `-` is standard output.
+    /// Appends JSON to a file, which is made if it is not there, and makes room for itself by this clock; `-` is standard
+    /// output.
     ///
     /// # Errors
     /// If the file cannot be opened.
-    pub fn open(path: &str) -> std::io::Result<AuditLines> {
+    pub fn open(path: &str, rotation: AuditRotation, clock: Clock) -> std::io::Result<AuditLines> {
         if path == "-" {
             return Ok(AuditLines::to(std::io::stdout()));
         }
-        if let Some(folder) = Path::new(path).parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        Ok(AuditLines::to(std::fs::OpenOptions::new().create(true).append(true).open(path)?))
+        Ok(AuditLines::to(RotatedFile::open(Path::new(path), rotation, clock)?))
     }
 
-    /// Writes here.
+    /// Writes JSON here. Each line comes in one piece.
     pub fn to(out: impl Write + Send + 'static) -> AuditLines {
-        AuditLines(Mutex::new(Box::new(out)))
+        AuditLines { out: Mutex::new(Box::new(out)), format: AuditFormat::Json }
+    }
+
+    /// Writes events in this format.
+    #[must_use]
+    pub fn format(mut self, format: AuditFormat) -> AuditLines {
+        self.format = format;
+        self
     }
 }
 
 impl AuditSink for AuditLines {
     fn take(&self, event: Value) {
         let mut line = Vec::new();
-        event.write_json(&mut line);
+        match self.format {
+            AuditFormat::Json => event.write_json(&mut line),
+            AuditFormat::Legacy => line = legacy::line(&event).into_bytes(),
+        }
         line.push(b'\n');
-        if let Err(error) = self.0.lock().write_all(&line) {
+        if let Err(error) = self.out.lock().write_all(&line) {
             tracing::warn!(%error, "writing the audit log");
         }
     }

@@ -29,7 +29,7 @@ pub(crate) fn serve<B>(
 ) -> Result<Response<Body>, Status> {
     let path = request.uri().path();
     if openapi::is_openapi(path) {
-        return Ok(openapi::serve(&state.registry.table(), request, query));
+        return Ok(openapi::serve(state, request, query));
     }
     let header = |name| request.headers().get(name).and_then(request::header_text);
     let pretty = negotiate::wants_pretty(query.get("pretty"), header(header::USER_AGENT));

@@ -16,12 +16,14 @@ use pilothouse_schema::openapi::{self, CustomResource, Document};
 use pilothouse_value::Value;
 use sha2::{Digest as _, Sha512};
 
+use crate::aggregation::Aggregator;
 use crate::answer::negotiate::{self, Clause};
 use crate::answer::ranges::{self, Asked};
 use crate::answer::{compress, render};
 use crate::doors::body::Body;
 use crate::registry::Table;
 use crate::request::{self, Query};
+use crate::state::State;
 
 const JSON: &str = "application/json";
 const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -86,7 +88,7 @@ impl Cache {
 
 /// A document with its hash, and what was made of it.
 #[derive(Debug)]
-struct Kept {
+pub(crate) struct Kept {
     hash: String,
     since: SystemTime,
     document: OnceLock<Document>,
@@ -95,7 +97,8 @@ struct Kept {
 }
 
 impl Kept {
-    fn new(hash: String, document: OnceLock<Document>) -> Arc<Kept> {
+    /// A document by its hash, which may be made later.
+    pub(crate) fn new(hash: String, document: OnceLock<Document>) -> Arc<Kept> {
         Arc::new(Kept { hash, since: SystemTime::now(), document, small: Default::default() })
     }
 }
@@ -122,21 +125,25 @@ pub(crate) fn is_openapi(path: &str) -> bool {
 }
 
 /// Serves such a path.
-pub(crate) fn serve<B>(table: &Table, request: &Request<B>, query: &Query) -> Response<Body> {
+pub(crate) fn serve<B>(state: &State, request: &Request<B>, query: &Query) -> Response<Body> {
+    let table = &*state.registry.table();
+    let others = &state.aggregator;
     let path = request.uri().path();
     let asked = Asked { method: request.method(), headers: request.headers() };
     match path.strip_prefix("/openapi/v3") {
-        None => serve_v2(table, asked),
-        Some("") => index(table, asked),
-        Some(rest) => serve_v3(table, rest.trim_start_matches('/'), asked, query, rest.ends_with('/')),
+        None => serve_v2(table, others, asked),
+        Some("") => index(table, others, asked),
+        Some(rest) => {
+            serve_v3((table, others), rest.trim_start_matches('/'), asked, query, rest.ends_with('/'))
+        }
     }
 }
 
-fn serve_v2(table: &Table, asked: Asked<'_>) -> Response<Body> {
+fn serve_v2(table: &Table, others: &Aggregator, asked: Asked<'_>) -> Response<Body> {
     let mut response = match negotiated(&clauses(asked.headers), V2) {
         None => render::bare(406),
         Some(form) => {
-            let kept = swagger(table);
+            let kept = swagger(table, others);
             let mut response = render::bare(200);
             describe(&mut response, &kept.hash, form, V2);
             let large = || Bytes::from_owner(Held(kept.clone(), form));
@@ -170,12 +177,13 @@ fn compressed(kept: &Arc<Kept>, form: Form) -> Bytes {
 }
 
 /// Where each document is.
-fn index(table: &Table, asked: Asked<'_>) -> Response<Body> {
+fn index(table: &Table, others: &Aggregator, asked: Asked<'_>) -> Response<Body> {
     let mut response = render::bare(200);
     // The aggregator names no type, and Go finds that it is text.
     let kind = HeaderValue::from_static("text/plain; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    let tells_nothing = table.changed.is_some_and(|changed| may_be_from_before(changed, asked.headers));
+    let changed = table.changed.max(others.published());
+    let tells_nothing = changed.is_some_and(|changed| may_be_from_before(changed, asked.headers));
     let without_date = tells_nothing.then(|| {
         let mut headers = asked.headers.clone();
         headers.remove(header::IF_MODIFIED_SINCE);
@@ -183,10 +191,11 @@ fn index(table: &Table, asked: Asked<'_>) -> Response<Body> {
     });
     let asked = Asked { headers: without_date.as_ref().unwrap_or(asked.headers), ..asked };
     ranges::serve(response, asked, SystemTime::now(), || {
-        let custom = custom(table);
+        let mut custom = custom(table);
+        custom.extend(others.upgraded());
         let mut entries: Vec<(&str, &str)> = openapi::builtin_hashes().collect();
         entries.extend(custom.iter().map(|(path, kept)| (path.as_str(), kept.hash.as_str())));
-        openapi::index(entries).into()
+        openapi::index(entries, others.index()).into()
     })
 }
 
@@ -199,9 +208,17 @@ fn may_be_from_before(changed: SystemTime, headers: &HeaderMap) -> bool {
     date.is_some_and(|date| date <= changed + Duration::from_secs(1))
 }
 
-fn serve_v3(table: &Table, path: &str, asked: Asked<'_>, query: &Query, is_folder: bool) -> Response<Body> {
+fn serve_v3(
+    (table, others): (&Table, &Aggregator),
+    path: &str,
+    asked: Asked<'_>,
+    query: &Query,
+    is_folder: bool,
+) -> Response<Body> {
     let built_in = openapi::builtin_hashes().find(|(own, _)| *own == path);
-    let kept = if built_in.is_none() && !is_folder { custom(table).remove(path) } else { None };
+    let of_others = || others.upgraded().into_iter().find(|(own, _)| own == path).map(|(_, kept)| kept);
+    let wanted = built_in.is_none() && !is_folder;
+    let kept = if wanted { custom(table).remove(path).or_else(of_others) } else { None };
     let hash = match (built_in, &kept) {
         (Some((_, hash)), _) if !is_folder => hash,
         (_, Some(kept)) => kept.hash.as_str(),
@@ -277,8 +294,28 @@ fn negotiated(clauses: &[Clause<'_>], version: Version) -> Option<Form> {
     })
 }
 
-/// The Swagger document of a state; that of a server without custom resources is the same for all.
-fn swagger(table: &Table) -> Arc<Kept> {
+/// The Swagger document of all, with what others serve.
+fn swagger(table: &Table, others: &Aggregator) -> Arc<Kept> {
+    let (own, added) = (own_swagger(table), others.swagger());
+    if added.is_empty() {
+        return own;
+    }
+    let made_of = format!("{} {}", own.hash, added.tag());
+    let mut kept = others.swagger.lock();
+    match &*kept {
+        Some((of, document)) if *of == made_of => document.clone(),
+        _ => {
+            let definitions = definitions(table, None);
+            let document = openapi::swagger_with(&resources(&definitions), added.iter());
+            let made = Kept::new(hash(document.json().as_bytes()), document.into());
+            *kept = Some((made_of, made.clone()));
+            made
+        }
+    }
+}
+
+/// The Swagger document of what this server serves; that of a server without custom resources is the same for all.
+fn own_swagger(table: &Table) -> Arc<Kept> {
     static BUILT_IN: OnceLock<Arc<Kept>> = OnceLock::new();
     let make = || {
         let definitions = definitions(table, None);
@@ -338,7 +375,7 @@ fn resources(definitions: &[(Arc<Value>, String)]) -> Vec<CustomResource<'_>> {
 }
 
 /// SHA-512 in upper case, as upstream names documents.
-fn hash(bytes: &[u8]) -> String {
+pub(crate) fn hash(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(128);
     for byte in Sha512::digest(bytes) {
         // Writing to a string cannot fail.

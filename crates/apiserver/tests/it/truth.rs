@@ -24,7 +24,7 @@ mod normal;
 mod wire;
 
 use backends::Backends;
-use compared::{as_text, deep, kept, told};
+use compared::{as_text, deep, kept, member, told};
 use hooks::Hooks;
 use network::{Network, messages};
 use normal::{Names, Pairs};
@@ -337,14 +337,17 @@ impl Talk {
             }
             return Some(Err(format!("{path} never says {what}")));
         }
-        let path = text("picked")?;
+        let path = text("members").or_else(|| text("picked"))?;
         let (_, document) = self.document(path, accept).await;
-        let what = text("what").unwrap_or_default();
-        let is_it = |one: &&Value| {
-            deep(one, text("where").unwrap_or_default()).iter().any(|inner| inner.as_str() == Some(what))
+        let found: Vec<Value> = if text("members").is_some() {
+            step.items_at(&["of"]).iter().map(|keys| member(&document, keys).unwrap_or_default()).collect()
+        } else {
+            let what = text("what").unwrap_or_default();
+            let is_it = |one: &&Value| {
+                deep(one, text("where").unwrap_or_default()).iter().any(|inner| inner.as_str() == Some(what))
+            };
+            document.items_at(&[text("among").unwrap_or_default()]).iter().filter(is_it).cloned().collect()
         };
-        let found: Vec<Value> =
-            document.items_at(&[text("among").unwrap_or_default()]).iter().filter(is_it).cloned().collect();
         let ours = self.names.normal(&found.into());
         let mut differences = Vec::new();
         self.differ("answer", step.get("answer"), Some(&ours), &mut differences);

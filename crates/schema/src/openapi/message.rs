@@ -161,7 +161,10 @@ static V2_OPERATION: Message = Message {
         member("produces", 6, Texts),
         member("schemes", 10, Texts),
         member("tags", 1, Texts),
+        member("summary", 2, Text),
+        member("externalDocs", 4, One(Plain(&DOCS))),
         member("operationId", 5, Text),
+        member("deprecated", 11, Flag),
         member("parameters", 8, Many(Target::ParameterOrReference)),
         member("responses", 9, Named(1, OrReference(&V2_RESPONSE))),
     ],
@@ -271,7 +274,7 @@ pub(super) static V3_DOCUMENT: Message = Message {
 };
 
 static V3_INFO: Message = Message {
-    members: &[member("title", 1, Text), member("version", 6, Text)],
+    members: &[member("description", 2, Text), member("title", 1, Text), member("version", 6, Text)],
     extended: &[],
     extensions: 7,
 };
@@ -314,11 +317,14 @@ static V3_PATH: Message = Message {
 static V3_OPERATION: Message = Message {
     members: &[
         member("tags", 1, Texts),
+        member("summary", 2, Text),
         member("description", 3, Text),
+        member("externalDocs", 4, One(Plain(&DOCS))),
         member("operationId", 5, Text),
         member("parameters", 6, Many(OrReference(&V3_PARAMETER))),
         member("requestBody", 7, One(OrReference(&V3_BODY))),
         member("responses", 8, Named(2, OrReference(&V3_RESPONSE))),
+        member("deprecated", 10, Flag),
     ],
     extended: &[member("x-kubernetes-group-version-kind", 0, Form::Ordered(KIND))],
     extensions: 13,
@@ -326,10 +332,12 @@ static V3_OPERATION: Message = Message {
 
 static V3_PARAMETER: Message = Message {
     members: &[
+        member("$ref", 0, Text),
         member("name", 1, Text),
         member("in", 2, Text),
         member("description", 3, Text),
         member("required", 4, Flag),
+        member("allowEmptyValue", 6, Flag),
         member("schema", 10, One(OrReference(&V3_SCHEMA))),
     ],
     extended: &[],

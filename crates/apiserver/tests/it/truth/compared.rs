@@ -106,3 +106,9 @@ fn merge(into: &mut Value, from: &Value) {
         into.set(&[key], value.clone());
     }
 }
+
+/// The member of a document that these keys lead to.
+pub(super) fn member(document: &Value, keys: &Value) -> Option<Value> {
+    let keys: Vec<&str> = keys.as_array()?.iter().filter_map(Value::as_str).collect();
+    document.at(&keys).cloned()
+}
