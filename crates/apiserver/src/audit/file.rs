@@ -204,7 +204,8 @@ impl Place {
         let large = files.iter().filter(|(_, name)| compress && !name.ends_with(SMALL));
         let compressions = large.map(|(_, name)| make_small(&self.folder().join(name)));
         // One that fails keeps nobody else from being tidied up.
-        removals.chain(compressions).fold(Ok(()), |all, one| all.and(one))
+        let failed: Vec<io::Error> = removals.chain(compressions).filter_map(Result::err).collect();
+        failed.into_iter().next().map_or(Ok(()), Err)
     }
 }
 
