@@ -1,6 +1,6 @@
 //! What ANTLR does when a token does not fit: it drops one, makes one up, or skips to one that can follow.
 
-use super::Parser;
+use super::{Parser, grammar};
 use super::lexer::{Kind, Token, visible};
 
 /// A set of kinds of tokens.
@@ -77,13 +77,34 @@ pub(super) struct Recovery {
     is_active: bool,
     attempts: u32,
     last_at: Option<usize>,
-    last_rules: u64,
+    /// Where rules were left since a token fitted.
+    last_places: Vec<Place>,
 }
+
+/// A place of the grammar where a rule is left: the rule, what would have fitted (nothing if no alternative did), and which
+/// alternative it is of a rule that has several with the same end.
+type Place = (usize, Kinds, Option<Kind>);
 
 impl Recovery {
     /// A token fits again.
     pub(super) fn matched(&mut self) {
         self.is_active = false;
+        self.last_at = None;
+        self.last_places.clear();
+    }
+}
+
+fn place(rule: usize, first: Kind, stop: &Stop) -> Place {
+    let alternative = match (first, stop) {
+        _ if rule != grammar::PRIMARY => None,
+        (Kind::Minus, _) => Some(Kind::Minus),
+        (_, Stop::NoViable(..)) => None,
+        (Kind::Dot, _) => Some(Kind::Ident),
+        (first, _) => Some(first),
+    };
+    match stop {
+        Stop::Mismatch(kinds) => (rule, *kinds, alternative),
+        _ => (rule, Kinds::NONE, alternative),
     }
 }
 
@@ -124,10 +145,11 @@ impl Parser<'_> {
     ) -> Result<T, Stop> {
         let depth = self.enter(rule)?;
         self.recovery.follows.push(follow);
-        let start = self.token(0).start;
+        let Token { start, kind, .. } = self.token(0);
         let result = match body(self) {
             Err(stop @ (Stop::Mismatch(_) | Stop::NoViable(..))) => {
-                let recovered = self.report(&stop).and_then(|()| self.recover(rule));
+                let place = place(rule, kind, &stop);
+                let recovered = self.report(&stop).and_then(|()| self.recover(place));
                 recovered.map(|()| instead(self, start))
             }
             other => other,
@@ -258,25 +280,24 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn recover(&mut self, rule: usize) -> Result<(), Stop> {
+    fn recover(&mut self, place: Place) -> Result<(), Stop> {
         self.attempt()?;
-        let mark = 1u64 << (rule % 64);
-        if self.recovery.last_at == Some(self.at) && self.recovery.last_rules & mark != 0 {
+        let is_known = self.recovery.last_places.contains(&place);
+        if self.recovery.last_at == Some(self.at) && is_known {
             // The same place twice: one token must go, or this would never end.
             self.consume();
         }
-        if self.recovery.last_at != Some(self.at) {
-            self.recovery.last_rules = 0;
-        }
         self.recovery.last_at = Some(self.at);
-        self.recovery.last_rules |= mark;
+        if !is_known {
+            self.recovery.last_places.push(place);
+        }
         self.skip_until(self.recovery_set(), true)
     }
 
     /// Reads a token of this kind, after which `then` may follow.
     pub(super) fn expect(&mut self, kind: Kind, then: Follow) -> Result<Token, Stop> {
         if self.kind() == kind {
-            self.recovery.is_active = false;
+            self.recovery.matched();
             return Ok(self.consume());
         }
         self.attempt()?;
@@ -303,7 +324,7 @@ impl Parser<'_> {
         }
         self.report_unwanted(expected);
         self.consume();
-        self.recovery.is_active = false;
+        self.recovery.matched();
         true
     }
 
