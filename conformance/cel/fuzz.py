@@ -54,6 +54,10 @@ def is_chance(answer):
     return ends or any("contributed to estimated" in error[2] for error in answer.get("definition", []))
 
 
+# The keys of a map of Go come in no order; those of a small one from a random key on, so that they may never be sorted.
+ORDER = re.compile(r"\.map\(k, k\)\.isSorted\(\)")
+
+
 def differences(real, mine):
     """What only one of two answers has."""
     for key in sorted(set(real) | set(mine)):
@@ -90,7 +94,7 @@ def main():
         real, mine = comparable(real), comparable(mine)
         if real == mine:
             continue
-        if any(comparable(again) != real for again in oracle([line] * 60)):
+        if ORDER.search(line) or any(comparable(again) != real for again in oracle([line] * 60)):
             skipped += 1
             continue
         kept[f"{args.of} {args.seed}-{number}"] = {"question": json.loads(line), "answer": real}

@@ -264,11 +264,14 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
             (None, [a, b]) => match a.equals(b) {
                 Ok(equal) => Ok(Val::Bool(equal != compare.negated)),
                 // What cannot be compared is not equal.
-                Err(_) if compare.negated => Ok(Val::Bool(true)),
+                Err(why) if compare.negated && !why.is_final() => Ok(Val::Bool(true)),
                 Err(why) => Err(why),
             },
             _ => Err(EvalError::no_such_overload()),
         };
+        if result.as_ref().is_err_and(EvalError::is_final) {
+            return result;
+        }
         let cost = compare.cost.charge(args, result.as_ref().ok());
         self.charge(cost)?;
         result
@@ -559,7 +562,7 @@ fn message_field<'a>(
     key: &Val<'a>,
     may_miss: bool,
 ) -> Result<Option<Outcome<'a>>, EvalError> {
-    let name = key.as_str().unwrap_or_default();
+    let Some(name) = key.as_str() else { return Err(EvalError::unnamed_overload()) };
     let message = value.downcast::<Message>();
     match message.and_then(|message| message.has(name)) {
         None => Err(EvalError::new(format!("no such field '{name}'"))),

@@ -108,10 +108,13 @@ pub(super) fn reverse<'a>(args: &[Val<'a>]) -> Outcome<'a> {
 pub(super) fn distinct<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     let [Val::List(list)] = args else { return no_such_overload() };
     let mut unique: Vec<Val<'a>> = Vec::new();
-    for item in list.items() {
-        if !unique.iter().any(|known| item.equals(known).unwrap_or(false)) {
-            unique.push(item);
+    'items: for item in list.items() {
+        for known in &unique {
+            if is_equal(item.equals(known))? {
+                continue 'items;
+            }
         }
+        unique.push(item);
     }
     Ok(Val::list(unique))
 }
@@ -218,23 +221,42 @@ pub(super) fn min<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     extreme(args, "min", Ordering::Less)
 }
 
-fn is_equal(a: Result<Val<'_>, EvalError>, b: &Val<'_>) -> bool {
-    a.is_ok_and(|a| a.equals(b).unwrap_or(false))
+/// What cannot be compared is different, unless the evaluation ends with it.
+fn is_equal(compared: Result<bool, EvalError>) -> Result<bool, EvalError> {
+    match compared {
+        Err(why) if why.is_final() => Err(why),
+        compared => Ok(compared.unwrap_or(false)),
+    }
+}
+
+/// The first of these places at which a list has an item.
+fn find(
+    list: &ListVal<'_>,
+    item: &Val<'_>,
+    places: impl Iterator<Item = usize>,
+) -> Result<Option<usize>, EvalError> {
+    for at in places {
+        if let Some(Ok(known)) = list.get(at)
+            && is_equal(known.equals(item))?
+        {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
 }
 
 pub(super) fn index_of<'a>(list: &ListVal<'a>, item: &Val<'a>) -> Outcome<'a> {
-    Ok(list.iter().position(|known| is_equal(known, item)).map_or(Val::Int(-1), place))
+    Ok(find(list, item, 0..list.len())?.map_or(Val::Int(-1), place))
 }
 
 pub(super) fn last_index_of<'a>(list: &ListVal<'a>, item: &Val<'a>) -> Outcome<'a> {
-    let found = (0..list.len()).rev().find(|at| list.get(*at).is_some_and(|known| is_equal(known, item)));
-    Ok(found.map_or(Val::Int(-1), place))
+    Ok(find(list, item, (0..list.len()).rev())?.map_or(Val::Int(-1), place))
 }
 
 pub(super) fn includes<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     match args {
-        [Val::List(list), item] => Ok(Val::Bool(list.iter().any(|known| is_equal(known, item)))),
-        [target, item] => Ok(Val::Bool(target.equals(item).unwrap_or(false))),
+        [Val::List(list), item] => Ok(Val::Bool(find(list, item, 0..list.len())?.is_some())),
+        [target, item] => is_equal(target.equals(item)).map(Val::Bool),
         _ => no_such_overload(),
     }
 }
@@ -268,7 +290,7 @@ pub(super) fn set_equivalent<'a>(args: &[Val<'a>]) -> Outcome<'a> {
 pub(super) fn set_intersects<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     let (a, b) = pair(args)?;
     for item in a.iter() {
-        if b.contains(&item?).unwrap_or(false) {
+        if is_equal(b.contains(&item?))? {
             return Ok(Val::Bool(true));
         }
     }

@@ -1,7 +1,7 @@
 //! What ANTLR does when a token does not fit: it drops one, makes one up, or skips to one that can follow.
 
-use super::{Parser, grammar};
 use super::lexer::{Kind, Token, visible};
+use super::{Parser, grammar};
 
 /// A set of kinds of tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

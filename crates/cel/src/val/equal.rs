@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
-use pilothouse_value::Value;
 use pilothouse_value::stack::deeper;
+use pilothouse_value::{Value, go_print};
 
 use super::map::same_document;
 use super::{Key, ListVal, MapVal, Val, view};
@@ -120,7 +120,7 @@ fn equal_lists<'a>(a: &ListVal<'a>, b: &ListVal<'a>) -> Result<bool, EvalError> 
             Ok(true) => {}
             Ok(false) => return Ok(false),
             // Lists of CEL itself only look for what is different; an error is no difference.
-            Err(why) if is_declared => return Err(why),
+            Err(why) if is_declared || why.is_final() => return Err(why),
             Err(_) => {}
         }
     }
@@ -186,32 +186,40 @@ fn equal_sets(a: &ListVal<'_>, b: &ListVal<'_>) -> Result<bool, EvalError> {
     Ok(!has_wrong && seen.len() == set.len())
 }
 
-/// The values of the key properties of an element, written down.
-fn document_key(element: &Value, keys: &[Box<str>]) -> Option<String> {
-    let object = element.as_object()?;
+/// Key properties of a list whose values upstream takes for a key of Go as they are. More of them are written down.
+const MOST_PLAIN_KEYS: usize = 3;
+
+/// The values of the key properties of an element, written down; nothing of what is no object.
+fn document_key(element: &Value, keys: &[Box<str>]) -> Result<Option<Vec<u8>>, EvalError> {
+    let Some(object) = element.as_object() else { return Ok(None) };
     let mut written = Vec::with_capacity(32);
     for key in keys {
         let name = escape(key);
         match object.get(name.as_deref().unwrap_or(key)) {
+            Some(value @ (Value::Object(_) | Value::Array(_))) if keys.len() <= MOST_PLAIN_KEYS => {
+                return Err(EvalError::Unhashable(go_print::type_name(value)));
+            }
             Some(value) => value.write_json(&mut written),
             None => written.extend_from_slice(b"null"),
         }
         written.push(0);
     }
-    String::from_utf8(written).ok()
+    Ok(Some(written))
 }
 
 fn equal_map_lists<'a>(a: &ListVal<'a>, b: &ListVal<'a>, keys: &[Box<str>]) -> Result<bool, EvalError> {
     let (Some((items, Some(decl), _)), Some((others, other_decl, _))) = (a.document(), b.document()) else {
+        let (items, _, _) = a.document().unwrap_or_default();
+        items.iter().try_for_each(|item| document_key(item, keys).map(drop))?;
         return equal_made_map_lists(a, b, keys);
     };
     let mut known = HashMap::with_capacity(items.len());
     for item in items {
-        known.insert(document_key(item, keys), item);
+        known.insert(document_key(item, keys)?, item);
     }
     let mut seen = HashSet::with_capacity(known.len());
     for other in others {
-        let Some(key) = document_key(other, keys) else { return Ok(false) };
+        let Some(key) = document_key(other, keys)? else { return Ok(false) };
         let Some(item) = known.get(&Some(key.clone())) else { return Ok(false) };
         let other = match other_decl {
             Some(decl) => view::view(other, decl),
@@ -245,14 +253,27 @@ fn equal_made_map_lists<'a>(a: &ListVal<'a>, b: &ListVal<'a>, keys: &[Box<str>])
     Ok(seen.len() == known.len())
 }
 
-/// The values of the key properties of an element.
-fn value_key(element: &Val<'_>, keys: &[Box<str>]) -> Result<Vec<(u8, Key)>, EvalError> {
+/// The values of the key properties of an element, each of which may be none of its type.
+fn value_keys(
+    element: &Val<'_>,
+    keys: &[Box<str>],
+) -> Result<impl Iterator<Item = Result<(u8, Key), EvalError>>, EvalError> {
     let Val::Map(map) = element else { return Err(EvalError::no_such_overload()) };
-    let value_of = |key: &str| {
+    Ok(keys.iter().map(move |key| {
         let name = escape(key);
         map.get(name.as_deref().unwrap_or(key)).unwrap_or(Ok(Val::Null)).and_then(|value| set_key(&value))
-    };
-    keys.iter().map(|key| value_of(key)).collect()
+    }))
+}
+
+/// The values of the key properties of an element.
+fn value_key(element: &Val<'_>, keys: &[Box<str>]) -> Result<Vec<(u8, Key)>, EvalError> {
+    value_keys(element, keys)?.collect()
+}
+
+/// As [`value_key`], for merging: there what is no value of its type is like what is none for the same reason.
+fn merge_key(element: &Val<'_>, keys: &[Box<str>]) -> Result<Vec<(u8, Key)>, EvalError> {
+    let wrong = |why: EvalError| (9, Key::String(why.to_string().into()));
+    Ok(value_keys(element, keys)?.map(|key| key.unwrap_or_else(wrong)).collect())
 }
 
 fn equal_maps<'a>(a: &MapVal<'a>, b: &MapVal<'a>) -> Result<bool, EvalError> {
@@ -263,8 +284,10 @@ fn equal_maps<'a>(a: &MapVal<'a>, b: &MapVal<'a>) -> Result<bool, EvalError> {
         for key in a.keys() {
             let Some(other) = b.find(&key) else { return Ok(false) };
             let value = a.find(&key).unwrap_or(Ok(Val::Null));
-            if let Ok(false) = compare_parts(value, other, Val::equals) {
-                return Ok(false);
+            match compare_parts(value, other, Val::equals) {
+                Ok(false) => return Ok(false),
+                Err(why) if why.is_final() => return Err(why),
+                Ok(true) | Err(_) => {}
             }
         }
         return Ok(true);
@@ -311,11 +334,11 @@ pub(crate) fn add_lists<'a>(a: ListVal<'a>, b: &ListVal<'a>) -> Result<ListVal<'
             let mut items = a.to_vec()?;
             let mut places = HashMap::with_capacity(items.len());
             for (at, item) in items.iter().enumerate() {
-                places.insert(value_key(item, keys)?, at);
+                places.insert(merge_key(item, keys)?, at);
             }
             for item in b.iter() {
                 let item = item?;
-                match places.get(&value_key(&item, keys)?).and_then(|at| items.get_mut(*at)) {
+                match places.get(&merge_key(&item, keys)?).and_then(|at| items.get_mut(*at)) {
                     Some(place) => *place = item,
                     None => items.push(item),
                 }

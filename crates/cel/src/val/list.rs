@@ -102,6 +102,7 @@ impl<'a> ListVal<'a> {
             {
                 Ok(true) => return Ok(true),
                 Ok(false) => {}
+                Err(why) if why.is_final() => return Err(why),
                 Err(why) => error = error.or(Some(why)),
             }
         }
