@@ -502,8 +502,6 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
         #[test]
         fn what_is_written_is_read_back(texts in proptest::collection::vec("[ -~\n\té]{0,100}", 1..4), key in "[a-z0-9 :#-]{0,140}") {
             let value = json!({"texts": texts, "map": {key.as_str(): texts}});

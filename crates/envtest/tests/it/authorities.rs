@@ -24,7 +24,7 @@ use crate::plane::{Api, Plane, Tool, whole};
 use outside::Outside;
 
 /// How long an event or a question may take to come.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Names in the place of what differs from run to run.
 static NAMES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
@@ -199,10 +199,16 @@ impl Talk {
         let request = request.body(Full::new(Bytes::from(body))).unwrap();
         let answer = match (certificate, self.open.take()) {
             (Some(_), _) => self.api.exchange(certificate, request).await,
-            (None, open) => {
+            (None, mut open) => {
+                // The last answer may have been the connection's last, which shows only here.
+                if let Some(sender) = &mut open
+                    && sender.ready().await.is_err()
+                {
+                    open = None;
+                }
                 let mut open = match open {
-                    Some(open) if !open.is_closed() => open,
-                    _ => self.api.connect(None).await,
+                    Some(open) => open,
+                    None => self.api.connect(None).await,
                 };
                 let answer = open.send_request(request).await.unwrap();
                 self.open = Some(open);

@@ -79,7 +79,7 @@ impl Random {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]
     fn every_kind_comes_back_from_protobuf_as_it_was(seed in any::<u64>()) {

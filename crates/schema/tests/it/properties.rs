@@ -6,7 +6,6 @@ use pilothouse_schema::{Schema, default, openapi, prune, structural, validate};
 use pilothouse_value::Value;
 use pilothouse_value::field::Path;
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 /// Documents of few names, so that schemas and values meet.
 fn documents() -> impl Strategy<Value = Value> {
@@ -250,7 +249,7 @@ fn enveloped(api_version: &str, kind: &str, raw: &[u8]) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, rng_seed: RngSeed::Fixed(37), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn nothing_panics_and_a_second_time_changes_nothing(schema in schemas(), value in documents(), old in documents()) {

@@ -34,7 +34,9 @@ impl Life {
 impl Drop for Life {
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
-            runtime.shutdown_background();
+            // What its thread is just doing is over when this returns. A runtime does not wait for another on its own thread.
+            let end = std::thread::spawn(move || runtime.shutdown_timeout(Duration::from_secs(60)));
+            end.join().unwrap();
         }
     }
 }

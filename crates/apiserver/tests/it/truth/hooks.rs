@@ -1,6 +1,7 @@
 //! The webhooks of a recorded conversation: servers on loopback that answer as the recorded table says. They are those of
 //! `conformance/truth/hook.py`, and write HTTP/1.1 by hand: some of the answers are not what a library would send.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -10,7 +11,7 @@ use pilothouse_value::{Value, json, parse};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls_pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio_rustls::TlsAcceptor;
 
 /// The servers that show a certificate: what it is for, whether the bundle's authority signed it, and the year of its end.
@@ -34,6 +35,7 @@ struct Shared {
 pub(super) struct Hooks {
     shared: Arc<Mutex<Shared>>,
     bundle: String,
+    _gone: TcpSocket,
 }
 
 impl Hooks {
@@ -47,16 +49,18 @@ impl Hooks {
         }
         serve(&shared, "plain", None).await;
         let mute = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        place(&shared, "mute", &mute);
+        place(&shared, "mute", mute.local_addr().unwrap());
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = mute.accept().await {
                 // What was said is heard before the line goes dead.
                 let _heard = stream.read(&mut [0; 4096]).await;
             }
         });
-        let gone = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        place(&shared, "gone", &gone);
-        Hooks { shared, bundle: STANDARD.encode(trusted.1) }
+        // Nobody else gets the port, and nobody listens there.
+        let gone = TcpSocket::new_v4().unwrap();
+        gone.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+        place(&shared, "gone", gone.local_addr().unwrap());
+        Hooks { shared, bundle: STANDARD.encode(trusted.1), _gone: gone }
     }
 
     /// What names in steps stand for, and what they are called in answers.
@@ -93,9 +97,8 @@ impl Hooks {
     }
 }
 
-fn place(shared: &Mutex<Shared>, name: &str, listener: &TcpListener) {
-    let address = listener.local_addr().unwrap().to_string();
-    shared.lock().places.push((name.to_owned(), address));
+fn place(shared: &Mutex<Shared>, name: &str, address: SocketAddr) {
+    shared.lock().places.push((name.to_owned(), address.to_string()));
 }
 
 fn authority(name: &str) -> (Issuer<'static, KeyPair>, String) {
@@ -136,7 +139,7 @@ fn acceptor(issuer: &Issuer<'static, KeyPair>, alternatives: &[&str], year: i32)
 
 async fn serve(shared: &Arc<Mutex<Shared>>, name: &str, acceptor: Option<TlsAcceptor>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    place(shared, name, &listener);
+    place(shared, name, listener.local_addr().unwrap());
     let shared = shared.clone();
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {

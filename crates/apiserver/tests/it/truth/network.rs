@@ -19,7 +19,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 /// The longest that a conversation waits for what does not come.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) struct Network {
     /// The connection that the last request has left open.
@@ -57,7 +57,13 @@ impl Network {
         &self,
         mut request: http::Request<Full<Bytes>>,
     ) -> (http::response::Parts, Bytes) {
-        let open = self.open.lock().take().filter(|open| !open.is_closed());
+        let mut open = self.open.lock().take();
+        // The last answer may have been the connection's last, which shows only here.
+        if let Some(sender) = &mut open
+            && sender.ready().await.is_err()
+        {
+            open = None;
+        }
         let mut sender = match open {
             Some(open) => open,
             None => {

@@ -3,7 +3,7 @@
 use pilothouse_cluster::node::Isolation;
 use pilothouse_value::{Value, json};
 
-use super::place::{Place, container, exit_code, state};
+use super::place::{Place, container, exit_code, long_sleep, runs, state};
 
 fn waits_with<'a>(reason: &'a str) -> impl Fn(&Value) -> bool + 'a {
     move |pod| {
@@ -104,7 +104,8 @@ async fn without_namespaces_programs_run_and_volumes_are_refused() {
 #[tokio::test]
 async fn without_namespaces_what_a_program_leaves_behind_dies_with_it() {
     let place = Place::with(Some(Isolation::None)).await;
-    place.script("plain", "(setsid sleep 7659 &); sleep 0.1").await;
+    let sleep = long_sleep(7659);
+    place.script("plain", &format!("(setsid {sleep} &); sleep 0.1")).await;
     place.until_phase("plain", "Succeeded").await;
-    assert!(!super::place::runs("sleep 7659"));
+    assert!(!runs(&sleep));
 }

@@ -2,7 +2,9 @@
 
 use pilothouse_value::{Gvr, json, object};
 
-use super::place::{Place, container, exit_code, runs, state};
+use super::place::{
+    PATIENCE, Place, container, exit_code, long_sleep, long_sleep_in, runs, state, until_none_runs,
+};
 
 #[tokio::test]
 async fn the_node_is_registered_ready_and_with_a_lease() {
@@ -108,9 +110,12 @@ async fn a_failed_init_container_fails_a_pod_that_never_restarts() {
 #[tokio::test]
 async fn a_sidecar_runs_beside_the_others_and_ends_after_them() {
     let place = Place::new().await;
-    let mut sidecar =
-        container("sidecar", "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done");
+    let up = place.flag("up");
+    let script = format!("trap 'echo bye; exit 0' TERM; touch {up}; while :; do sleep 0.05; done");
+    let mut sidecar = container("sidecar", &script);
     sidecar.set(&["restartPolicy"], "Always");
+    // The others begin when it knows what to do at the end.
+    sidecar.set(&["startupProbe"], place.probe_of(&up));
     let spec = json!({
         "restartPolicy": "Never",
         "initContainers": [sidecar],
@@ -138,17 +143,19 @@ async fn deletion_sends_sigterm_and_then_lets_the_pod_go() {
 #[tokio::test]
 async fn who_ignores_sigterm_is_killed_after_the_grace_period() {
     let place = Place::new().await;
-    place.script("deaf", "trap '' TERM; while :; do sleep 7654; done").await;
+    let sleep = long_sleep(7654);
+    place.script("deaf", &format!("trap '' TERM; while :; do {sleep}; done")).await;
     place.until_ready("deaf").await;
     place.delete("deaf", Some(1)).await;
     place.until_gone("deaf").await;
-    assert!(!runs("sleep 7654"));
+    assert!(!runs(&sleep));
 }
 
 #[tokio::test]
 async fn a_pod_that_is_deleted_by_force_leaves_no_process() {
     let place = Place::new().await;
-    place.script("forced", "trap '' TERM; while :; do sleep 7655; done").await;
+    let sleep = long_sleep(7655);
+    place.script("forced", &format!("trap '' TERM; while :; do {sleep}; done")).await;
     let pod = place.until_ready("forced").await;
     place.delete("forced", Some(0)).await;
     place.until_gone("forced").await;
@@ -156,15 +163,17 @@ async fn a_pod_that_is_deleted_by_force_leaves_no_process() {
     place.script("forced", "exit 0").await;
     let new = place.until_phase("forced", "Succeeded").await;
     assert_ne!(object::uid(&new), object::uid(&pod));
+    until_none_runs(&sleep).await;
 }
 
 #[tokio::test]
 async fn a_shutdown_leaves_no_process_and_no_file() {
     let mut place = Place::new().await;
-    place.script("one", "trap '' TERM; (setsid sleep 7656 &); while :; do sleep 7656; done").await;
+    let sleep = long_sleep(7656);
+    place.script("one", &format!("trap '' TERM; (setsid {sleep} &); while :; do {sleep}; done")).await;
     place.until_ready("one").await;
     place.stop_node().await;
-    assert!(!runs("sleep 7656"));
+    assert!(!runs(&sleep));
     assert!(!place.node_dir().exists());
     let pod = place.client.get(&super::place::pods(), Some("default"), "one").await.unwrap();
     assert_eq!(pod.str_at(&["status", "phase"]), Some("Running"));
@@ -191,7 +200,8 @@ async fn a_node_that_comes_again_starts_what_should_run() {
 #[ignore = "run by another test"]
 async fn victim() {
     let place = Place::new().await;
-    place.script("one", "trap '' TERM; (setsid sleep 7657 &); while :; do sleep 7657; done").await;
+    let sleep = long_sleep(7657);
+    place.script("one", &format!("trap '' TERM; (setsid {sleep} &); while :; do {sleep}; done")).await;
     place.until_ready("one").await;
     println!("{} ready", place.node_dir().display());
     std::future::pending::<()>().await;
@@ -213,15 +223,11 @@ async fn a_node_that_is_killed_takes_all_processes_along() {
         }
         panic!("the victim did not come up");
     };
-    let dir = tokio::time::timeout(std::time::Duration::from_secs(20), ready).await.unwrap();
-    assert!(runs("sleep 7657"));
+    let sleep = long_sleep_in(victim.id().unwrap(), 7657);
+    let dir = tokio::time::timeout(PATIENCE, ready).await.unwrap();
+    assert!(runs(&sleep));
     victim.kill().await.unwrap();
-    let gone = async {
-        while runs("sleep 7657") {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(std::time::Duration::from_secs(10), gone).await.expect("processes live on");
+    until_none_runs(&sleep).await;
     // Files cannot go with a process that is killed; the next node in the same place removes them.
     std::fs::remove_dir_all(std::path::Path::new(&dir).parent().unwrap()).unwrap();
 }
@@ -229,13 +235,9 @@ async fn a_node_that_is_killed_takes_all_processes_along() {
 #[tokio::test]
 async fn a_node_that_is_dropped_kills_its_processes() {
     let place = Place::new().await;
-    place.script("one", "trap '' TERM; while :; do sleep 7658; done").await;
+    let sleep = long_sleep(7658);
+    place.script("one", &format!("trap '' TERM; while :; do {sleep}; done")).await;
     place.until_ready("one").await;
     drop(place);
-    let gone = async {
-        while runs("sleep 7658") {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(std::time::Duration::from_secs(10), gone).await.expect("processes live on");
+    until_none_runs(&sleep).await;
 }

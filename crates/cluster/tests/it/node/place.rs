@@ -8,7 +8,7 @@ use pilothouse_cluster::node::{Isolation, Node, NodeOptions};
 use pilothouse_value::{Gvr, Value, json, object};
 
 /// How long a test waits for a state. Only a test that fails waits so long.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) fn pods() -> Gvr {
     Gvr::new("", "v1", "pods")
@@ -72,6 +72,21 @@ impl Place {
 
     pub(crate) fn path(&self, name: &str) -> String {
         self.dir.path().join(name).display().to_string()
+    }
+
+    /// A file of containers, for one to say that it is so far. Where they have no root of their own it is the machine's, and
+    /// nobody else's.
+    pub(crate) fn flag(&self, name: &str) -> String {
+        let own = self.dir.path().file_name().unwrap().to_str().unwrap();
+        format!("/tmp/{name}{own}")
+    }
+
+    /// A probe that succeeds when a flag is there.
+    pub(crate) fn probe_of(&self, flag: &str) -> Value {
+        // The usual three times of one second are short on a busy machine.
+        let mut probe = json!({"periodSeconds": 1, "timeoutSeconds": 30, "failureThreshold": 100});
+        probe.set(&["exec"], json!({"command": ["test", "-e", flag]}));
+        probe
     }
 
     /// Whether containers can mount volumes here; where they cannot, such tests have nothing to say.
@@ -170,6 +185,19 @@ impl Place {
         (code, String::from_utf8_lossy(&body).into_owned())
     }
 
+    /// Waits until a pod has an event with a reason, and returns its message.
+    pub(crate) async fn until_event(&self, name: &str, reason: &str) -> String {
+        let search = async {
+            loop {
+                if let Some(message) = self.events(name, reason).await.pop() {
+                    return message;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, search).await.unwrap_or_else(|_| panic!("no {reason} of pod {name}"))
+    }
+
     /// Messages of a pod's events with a reason.
     pub(crate) async fn events(&self, name: &str, reason: &str) -> Vec<String> {
         let list = self
@@ -197,6 +225,27 @@ pub(crate) fn state<'a>(pod: &'a Value, list: &str, name: &str) -> Option<&'a Va
 
 pub(crate) fn exit_code(pod: &Value, name: &str) -> Option<i64> {
     state(pod, "containerStatuses", name)?.i64_at(&["state", "terminated", "exitCode"])
+}
+
+/// A command that sleeps very long. No other process of this machine has it: a test is told from others by its number, and
+/// these tests from those that run beside by their process.
+pub(crate) fn long_sleep(number: u32) -> String {
+    long_sleep_in(std::process::id(), number)
+}
+
+/// As [`long_sleep`], where another process runs the test.
+pub(crate) fn long_sleep_in(process: u32, number: u32) -> String {
+    format!("sleep {number}{process:07}")
+}
+
+/// Waits until no process of this machine has this text in its command line.
+pub(crate) async fn until_none_runs(text: &str) {
+    let gone = async {
+        while runs(text) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, gone).await.unwrap_or_else(|_| panic!("{text:?} lives on"));
 }
 
 /// Whether a process of this machine has this text in its command line.

@@ -1,8 +1,6 @@
 //! Logs, exec, attach and port-forward through the server: over WebSocket in the process, and with a real `kubectl` and
 //! a client of SPDY where they are at hand.
 
-use std::time::Duration;
-
 use futures::{SinkExt, StreamExt};
 use http_body_util::{BodyExt, Empty};
 use hyper_util::rt::TokioIo;
@@ -13,7 +11,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::Role;
 use tower::Service;
 
-use super::place::{Place, container};
+use super::place::{PATIENCE, Place, container, long_sleep, runs, until_none_runs};
 
 type Socket = WebSocketStream<TokioIo<hyper::upgrade::Upgraded>>;
 
@@ -68,7 +66,7 @@ async fn hear(socket: &mut Socket) -> Said {
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), listen).await.expect("the session did not end");
+    tokio::time::timeout(PATIENCE, listen).await.expect("the session did not end");
     said
 }
 
@@ -163,17 +161,13 @@ async fn exec_with_a_terminal_follows_its_size() {
 #[tokio::test]
 async fn a_command_whose_client_has_gone_is_killed() {
     let place = waiting("p").await;
-    let query = "command=sh&command=-c&command=echo+up;sleep+9753&stdout=1";
-    let mut socket = exec(&place, "p", query, "v5.channel.k8s.io").await;
+    let sleep = long_sleep(9753);
+    let query = format!("command=sh&command=-c&command=echo+up;{}&stdout=1", sleep.replace(' ', "+"));
+    let mut socket = exec(&place, "p", &query, "v5.channel.k8s.io").await;
     while !matches!(socket.next().await, Some(Ok(Message::Binary(data))) if data.ends_with(b"up\n")) {}
-    assert!(super::place::runs("sleep 9753"));
+    assert!(runs(&sleep));
     drop(socket);
-    let gone = async {
-        while super::place::runs("sleep 9753") {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(10), gone).await.expect("the command lives on");
+    until_none_runs(&sleep).await;
 }
 
 #[tokio::test]
@@ -219,10 +213,12 @@ async fn input_that_is_given_once_ends_with_the_client_that_gives_it() {
 #[tokio::test]
 async fn logs_are_followed_to_the_end() {
     let place = Place::new().await;
-    place.script("talk", "echo one; until test -e /tmp/go; do sleep 0.02; done; echo two").await;
+    let go = place.flag("go");
+    place.script("talk", &format!("echo one; until test -e {go}; do sleep 0.02; done; echo two")).await;
     place.until_ready("talk").await;
     let follow = place.logs("talk", "follow=true");
-    let go = exec(&place, "talk", "command=touch&command=/tmp/go&stdout=1", "v5.channel.k8s.io");
+    let touch = format!("command=touch&command={go}&stdout=1");
+    let go = exec(&place, "talk", &touch, "v5.channel.k8s.io");
     let (log, mut socket) = tokio::join!(follow, async {
         let mut socket = go.await;
         hear(&mut socket).await;

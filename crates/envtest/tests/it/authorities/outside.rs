@@ -1,6 +1,6 @@
 //! Somebody outside: a server on loopback that answers as it was told, and remembers what it was asked.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use pilothouse_apiserver::certs::Authority;
 use pilothouse_value::{json, parse};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::Notify;
 
 #[derive(Default)]
@@ -35,6 +35,7 @@ pub(super) struct Outside {
     pub(super) bundle: String,
     shared: Arc<Mutex<Shared>>,
     came: Arc<Notify>,
+    _gone: TcpSocket,
 }
 
 impl Outside {
@@ -52,7 +53,10 @@ impl Outside {
             .unwrap();
         let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        // Nobody else gets the port, and nobody listens there.
+        let nobody = TcpSocket::new_v4().unwrap();
+        nobody.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+        let gone = nobody.local_addr().unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Mutex::new(Shared { table: Value::object(), ..Shared::default() }));
         let came = Arc::new(Notify::new());
@@ -70,7 +74,7 @@ impl Outside {
             }
         });
         let bundle = STANDARD.encode(&authority.pem().certificate);
-        Outside { address, gone, bundle, shared, came }
+        Outside { address, gone, bundle, shared, came, _gone: nobody }
     }
 
     /// Answers so at a path from here on.
