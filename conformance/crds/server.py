@@ -28,6 +28,17 @@ class Server:
         self.processes = []
 
     def __enter__(self):
+        # Between the choice of a free port and its use somebody else may take it: then with others.
+        for _ in range(4):
+            try:
+                return self.start()
+            except SystemExit as refused:
+                if "address already in use" not in str(refused):
+                    raise
+        return self.start()
+
+    def start(self):
+        self.processes = []
         self.dir = tempfile.mkdtemp(prefix="record-")
         client, peer, self.port = free_port(), free_port(), free_port()
         with open(f"{self.dir}/tokens", "w") as f:
@@ -49,8 +60,8 @@ class Server:
         self.session.trust_env = False  # no proxy and no CA bundle of the environment
         self.session.verify = False
         self.session.headers["Authorization"] = "Bearer recorder"
-        deadline, last = time.time() + 40, None
-        while time.time() < deadline:
+        deadline, last = time.monotonic() + 180, None
+        while time.monotonic() < deadline:
             try:
                 last = self.call("GET", "/readyz")
                 if last.status_code == 200:
@@ -62,7 +73,7 @@ class Server:
             if any(p.poll() is not None for p in self.processes):
                 break
             time.sleep(0.2)
-        log = open(f"{self.dir}/kube-apiserver.log").read()[-2000:]
+        log = "".join(open(f"{self.dir}/{name}.log").read()[-2000:] for name in ("etcd", "kube-apiserver"))
         self.__exit__()
         raise SystemExit(f"kube-apiserver did not become ready ({last}): {log}")
 
@@ -118,8 +129,8 @@ users: [{{name: c, user: {{token: recorder}}}}]}}""")
         if response.status_code != 201:
             return response, None
         name = response.json()["metadata"]["name"]
-        deadline = time.time() + 30
-        while time.time() < deadline:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
             crd = self.call("GET", f"{path}/{name}").json()
             if any(c["type"] == "Established" and c["status"] == "True" for c in crd["status"].get("conditions") or []):
                 served = all(
@@ -130,14 +141,14 @@ users: [{{name: c, user: {{token: recorder}}}}]}}""")
             if any(c["type"] == "NamesAccepted" and c["status"] == "False" for c in crd["status"].get("conditions") or []):
                 return response, crd
             time.sleep(0.1)
-        raise SystemExit(f"{name} was not established in 30 s: {crd.get('status')}")
+        raise SystemExit(f"{name} was not established in 120 s: {crd.get('status')}")
 
     def delete_crd(self, name):
         path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
         self.call("DELETE", path)
-        deadline = time.time() + 60
-        while time.time() < deadline:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
             if self.call("GET", path).status_code == 404:
                 return
             time.sleep(0.2)
-        raise SystemExit(f"{name} was not deleted in 60 s")
+        raise SystemExit(f"{name} was not deleted in 120 s")

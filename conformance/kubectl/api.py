@@ -18,6 +18,8 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+# For one step.
+LIMIT_S = 300
 sys.path.insert(0, str(HERE.parent / "crds"))
 
 from api_steps import STEPS  # noqa: E402
@@ -39,20 +41,22 @@ PLACES = [(r"127\.0\.0\.1:\d+", "SERVER"), (r"/tmp/[\w./-]+", "FILE")]
 
 def play(binaries, kubectl):
     """What each step printed: name -> (exit code, text)."""
-    home = tempfile.mkdtemp()
+    home = tempfile.mkdtemp(dir="/tmp")
     atexit.register(shutil.rmtree, home, True)
     os.makedirs(f"{home}/bin")
     os.symlink(os.path.realpath(kubectl), f"{home}/bin/kubectl")
     with Server(binaries) as server:
         Path(home, "config").write_text(KUBECONFIG % server.port)
-        environment = {**os.environ, "HOME": home, "KUBECONFIG": f"{home}/config", "PATH": f"{home}/bin:{os.environ['PATH']}"}
+        # kubectl names the files that it makes, and speaks the language of its user.
+        environment = {**os.environ, "HOME": home, "TMPDIR": "/tmp", "LC_ALL": "C.UTF-8", "KUBECONFIG": f"{home}/config",
+                       "PATH": f"{home}/bin:{os.environ['PATH']}"}
         said = {}
         for name, command, *_ in STEPS:
             try:
-                done = subprocess.run(["bash", "-c", command], cwd=HERE / "scenario", stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, env=environment)
+                done = subprocess.run(["bash", "-c", command], cwd=HERE / "scenario", stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S, env=environment)
                 said[name] = (done.returncode, normalise(done.stdout + done.stderr, *PLACES))
             except subprocess.TimeoutExpired:
-                said[name] = (-1, "not done in 60 s")
+                said[name] = (-1, f"not done in {LIMIT_S} s")
         return said
 
 

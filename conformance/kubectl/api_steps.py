@@ -143,7 +143,7 @@ STEPS = [
     ("wait-jsonpath", "kubectl -n play wait --for=jsonpath='{.spec.replicas}'=3 deploy/web --timeout=10s"),
     ("wait-create", "kubectl -n play wait --for=create cm/settings --timeout=5s"),
     ("wait-delete", "kubectl -n play wait --for=delete cm/missing --timeout=5s"),
-    ("get-watch", "timeout 3 kubectl -n play get cm settings -w --request-timeout=2s"),
+    ("get-watch", "timeout 60 kubectl -n play get cm settings -w --request-timeout=2s"),
     ("raw-version", "kubectl get --raw /version | grep -c major"),
     ("raw-healthz", "kubectl get --raw /healthz"),
     # The order of members is that of Go's structs in one, of the alphabet in the other.

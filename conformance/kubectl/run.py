@@ -21,9 +21,12 @@ from normal import normalise
 from steps import STEPS
 
 HERE = Path(__file__).resolve().parent
+LIMIT_S = 300
+
+
 def run(command):
     done = subprocess.run(
-        ["bash", "-c", command], cwd=HERE / "scenario", stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
+        ["bash", "-c", command], cwd=HERE / "scenario", stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S
     )
     return done.returncode, normalise(done.stdout + done.stderr)
 
@@ -32,6 +35,8 @@ def main():
     mode, folder = sys.argv[1], Path(sys.argv[2])
     # kubectl remembers what a server serves in its home folder; another run's memory must not speak here.
     os.environ["HOME"] = home = tempfile.mkdtemp()
+    # kubectl speaks the language of its user.
+    os.environ.update(LC_ALL="C.UTF-8")
     atexit.register(shutil.rmtree, home, True)
     folder.mkdir(parents=True, exist_ok=True)
     passed, failed = 0, []
@@ -41,7 +46,7 @@ def main():
         try:
             got, text = run(command)
         except subprocess.TimeoutExpired:
-            got, text = "none within 120 s", ""
+            got, text = f"none within {LIMIT_S} s", ""
         path = folder / f"{name}.txt"
         if mode == "record" and got == expected and not loose:
             path.write_text(text)

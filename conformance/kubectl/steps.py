@@ -8,6 +8,17 @@ checked for its exit code: its name ends in `!`, and a comment says why.
 UNLIKE = r"grep -vE '^ *-? *(container|image)ID:|^ +(Container|Image) ID:|\bPulled\b'"
 EVENT = "TYPE:.type,FROM:.reportingComponent,COUNT:.count,REASON:.reason,KIND:.involvedObject.kind,FIELD:.involvedObject.fieldPath,MESSAGE:.message"
 
+def watched(flags, seen, change, wanted):
+    """Watches the settings: once so many lines are seen, changes their label until there are as many as wanted, and shows those."""
+    lines = "[ $(wc -l < $file) -ge %d ]"
+    return (
+        f"file=$(mktemp); n=0; kubectl -n play get cm settings {flags} > $file & id=$!; "
+        f"until {lines % seen}; do sleep 0.1; done; "
+        f"until {lines % wanted}; do kubectl -n play label --overwrite cm settings {change} >/dev/null; sleep 0.5; done; "
+        f"kill $id; wait $id 2>/dev/null; head -n {wanted} $file; rm $file"
+    )
+
+
 STEPS = [
     # The versions of kubectl and of the server, patch releases included.
     ("version!", "kubectl version"),
@@ -88,8 +99,9 @@ STEPS = [
     ("logs-follow", "kubectl -n play logs -f job/count --pod-running-timeout=30s"),
     ("wait-job", "kubectl -n play wait --for=condition=Complete job/count --timeout=60s"),
     ("get-job", "kubectl -n play get job count"),
-    ("get-watch", "(sleep 1; kubectl -n play label cm settings seen=yes >/dev/null) & timeout 3 kubectl -n play get cm settings -w --output-watch-events; wait; true"),
-    ("get-watch-only", "(sleep 1; kubectl -n play label cm settings seen- >/dev/null) & timeout 3 kubectl -n play get cm settings --watch-only -o name; wait; true"),
+    # The change is made when the watch stands: once it has shown what there is, or, where it shows changes only, again and again.
+    ("get-watch", watched("-w --output-watch-events", 2, "seen=yes", 3)),
+    ("get-watch-only", watched("--watch-only -o name", 0, "seen=$((n += 1))", 1) + "; kubectl -n play label cm settings seen- >/dev/null"),
     ("create-sa", "kubectl -n play create sa robot"),
     ("create-role", "kubectl -n play create role reader --verb=get,list --resource=configmaps"),
     ("create-rolebinding", "kubectl -n play create rolebinding robot-reads --role=reader --serviceaccount=play:robot"),
