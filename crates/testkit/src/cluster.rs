@@ -21,7 +21,7 @@ use crate::wait::{Wait, decode};
 /// How long a test waits for a state, on its own clock.
 const LIMIT: Duration = Duration::from_secs(60);
 /// How long a test waits for a state on the wall clock.
-const WALL_LIMIT: Duration = Duration::from_secs(30);
+const WALL_LIMIT: Duration = Duration::from_secs(120);
 /// The field manager of what a test applies.
 const MANAGER: &str = "test";
 

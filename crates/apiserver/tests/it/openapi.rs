@@ -192,7 +192,7 @@ async fn gone(api: &Api, path: &str) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(20), wait).await.unwrap();
+    tokio::time::timeout(std::time::Duration::from_secs(120), wait).await.unwrap();
 }
 
 #[tokio::test]

@@ -321,7 +321,7 @@ impl Talk {
                 step.get("what").map(|what| what.as_str().map_or_else(|| what.to_json(), str::to_owned))?;
             // What is waited for goes on behind the API, and partly in other tasks of this test.
             let mut again = tokio::time::interval(Duration::from_millis(10));
-            for _ in 0..2000 {
+            for _ in 0..12_000 {
                 let (code, document) = self.document(path, accept).await;
                 let found = match text("where") {
                     Some("code") => vec![Value::Int(code.into())],
