@@ -39,6 +39,7 @@ use crate::outward::{KubeletClient, Kubelets};
 use crate::pages::process::{Process, SetVerbosity};
 use crate::pipeline::Origin;
 use crate::registry::{LeftOut, Registry};
+use crate::start::keeping::Keeper;
 use crate::start::presence::Presence;
 use crate::start::{bootstrap, components};
 use crate::state::{Authorization, State};
@@ -392,6 +393,7 @@ impl Builder {
             aggregator: Aggregator::new(self.aggregation),
             fairness: Fairness::new(self.fair),
             presence: self.presence,
+            keeper: Keeper::default(),
             network: self.network,
             in_flight: InFlight::new(self.in_flight),
             address: OnceLock::new(),

@@ -33,6 +33,7 @@ use crate::outward::Kubelets;
 use crate::pages::process::Process;
 use crate::registry::Registry;
 use crate::registry::resource::Resource;
+use crate::start::keeping::Keeper;
 use crate::start::presence::Presence;
 use crate::tuning::Tuning;
 use crate::webhook::{Hooks, ServiceResolver};
@@ -73,6 +74,8 @@ pub(crate) struct State {
     pub(crate) fairness: Fairness,
     /// What the server tells of itself in objects.
     pub(crate) presence: Presence,
+    /// What is about to be made again.
+    pub(crate) keeper: Keeper,
     /// The places for requests from the network.
     pub(crate) in_flight: InFlight,
     /// Numbers and switches.

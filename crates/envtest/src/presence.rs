@@ -1,6 +1,7 @@
 //! What the server tells of itself in objects: its address, its identity, and whether requests are told apart by flow schemas.
 
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::time::Duration;
 
 use pilothouse_apiserver::certs::CertifiedKey;
 use pilothouse_apiserver::{Aggregation, Builder, Presence};
@@ -10,6 +11,9 @@ use crate::flags::{FlagError, Parsed};
 use crate::{serving, switches};
 
 const RECONCILERS: [&str; 3] = ["master-count", "lease", "none"];
+
+/// How often upstream renews the lease of an identity.
+const RENEWAL: Duration = Duration::from_secs(10);
 
 /// Tells a builder what these flags say.
 ///
@@ -53,6 +57,7 @@ pub(crate) fn configure(builder: Builder, flags: &Parsed) -> Result<Builder, Err
         node_port: flags.parsed::<u16>("kubernetes-service-node-port")?.filter(|port| *port != 0),
         identity: on("APIServerIdentity"),
         peers: on("UnknownVersionInteroperabilityProxy"),
+        renewal: Some(RENEWAL),
     };
     Ok(builder.presence(presence).priority_and_fairness(fair).aggregation(aggregation(flags)?))
 }

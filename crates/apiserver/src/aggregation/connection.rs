@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
@@ -14,11 +12,9 @@ use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 
 use super::{Remote, target};
+use crate::outward::Flow;
 use crate::state::State;
 use crate::webhook::connection;
-
-/// What is sent along with a request.
-pub(super) type Sent = UnsyncBoxBody<Bytes, std::io::Error>;
 
 /// Idle connections that are kept for each.
 const IDLE: usize = 16;
@@ -27,7 +23,7 @@ const IDLE_FOR: Duration = Duration::from_secs(90);
 
 /// The open connections to one server.
 #[derive(Default)]
-pub(super) struct Pool(Mutex<Vec<(Instant, SendRequest<Sent>)>>);
+pub(super) struct Pool(Mutex<Vec<(Instant, SendRequest<Flow>)>>);
 
 impl std::fmt::Debug for Pool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -37,7 +33,7 @@ impl std::fmt::Debug for Pool {
 
 impl Pool {
     /// A connection that nobody uses.
-    fn take(&self) -> Option<SendRequest<Sent>> {
+    fn take(&self) -> Option<SendRequest<Flow>> {
         let mut pool = self.0.lock();
         let now = Instant::now();
         pool.retain(|(since, sender)| !sender.is_closed() && now.duration_since(*since) < IDLE_FOR);
@@ -46,7 +42,7 @@ impl Pool {
     }
 
     /// Keeps a connection: it is used again as soon as its answer has been read.
-    fn give_back(&self, sender: SendRequest<Sent>) {
+    fn give_back(&self, sender: SendRequest<Flow>) {
         let mut pool = self.0.lock();
         if pool.len() < IDLE {
             pool.push((Instant::now(), sender));
@@ -67,7 +63,7 @@ impl Pool {
 pub(super) async fn send(
     state: &State,
     remote: &Remote,
-    mut request: Request<Sent>,
+    mut request: Request<Flow>,
     alone: bool,
 ) -> Result<Response<Incoming>, String> {
     while let Some(mut sender) = remote.pool.take().filter(|_| !alone) {
@@ -91,7 +87,7 @@ pub(super) async fn send(
     Ok(response)
 }
 
-async fn open(state: &State, remote: &Remote) -> Result<SendRequest<Sent>, String> {
+async fn open(state: &State, remote: &Remote) -> Result<SendRequest<Flow>, String> {
     let tls = remote.tls.clone()?;
     let sockets = target::place(state, remote)?.sockets().await?;
     let connector = TlsConnector::from(Arc::clone(&tls));

@@ -7,16 +7,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::StreamExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use pilothouse_value::Status;
+use tokio_util::sync::CancellationToken;
 
-use super::connection::{self, Sent};
+use super::connection;
 use super::{Remote, identity, target};
 use crate::answer::render;
 use crate::authentication::user::User;
 use crate::doors::body::Body;
+use crate::outward::{self, reverse, upgrade};
 use crate::request::RequestInfo;
 use crate::start::bootstrap::API_REGISTRATION;
 use crate::state::State;
@@ -28,17 +30,6 @@ const LONGEST_ANSWER: usize = 32 * 1024 * 1024;
 const DISCOVERY: Duration = Duration::from_secs(5);
 /// What is said of answers to all requests.
 const UNCACHED: &str = "no-cache, private";
-/// Headers that are about one connection.
-const HOPS: [HeaderName; 8] = [
-    header::CONNECTION,
-    HeaderName::from_static("proxy-connection"),
-    HeaderName::from_static("keep-alive"),
-    header::PROXY_AUTHENTICATE,
-    header::PROXY_AUTHORIZATION,
-    header::TE,
-    header::TRAILER,
-    header::TRANSFER_ENCODING,
-];
 /// What browsers may do is this server's to say.
 const CORS: [HeaderName; 4] = [
     header::ACCESS_CONTROL_ALLOW_CREDENTIALS,
@@ -70,8 +61,7 @@ pub(super) async fn ask(
     for (name, value) in headers {
         request = request.header(name, *value);
     }
-    let nothing = Full::new(Bytes::new()).map_err(|never| match never {}).boxed_unsync();
-    let mut request = request.body(nothing).map_err(|error| error.to_string())?;
+    let mut request = request.body(outward::nothing()).map_err(|error| error.to_string())?;
     let agent = HeaderValue::from_static("Go-http-client/1.1");
     request.headers_mut().entry(header::USER_AGENT).or_insert(agent);
     identity::write(request.headers_mut(), user);
@@ -104,12 +94,12 @@ where
         return Ok(render::plain(500, format!("{why}\n")));
     }
     let Ok(place) = target::place(state, remote) else { return Ok(render::no_page(true)) };
-    let upgrades = upgrades(request.headers());
+    let upgrades = upgrade::is_wanted(request.headers());
     let is_discovery = info.resource.is_none() && info.path.trim_matches('/').split('/').count() == 3;
     let (mut head, body) = request.into_parts();
     let upgraded = upgrades.then(|| head.extensions.remove::<hyper::upgrade::OnUpgrade>()).flatten();
     let mut headers = std::mem::take(&mut head.headers);
-    let upgrade = headers.get(header::UPGRADE).cloned();
+    let protocol = headers.get(header::UPGRADE).cloned();
     prepare(&mut headers, user, peer, audit_id);
     let path = url::escaped(&info.path);
     let set = |headers: &mut HeaderMap, name: HeaderName, text: &str| {
@@ -118,9 +108,9 @@ where
         }
     };
     set(&mut headers, header::HOST, &place.host);
-    if let (true, Some(upgrade)) = (upgrades, upgrade) {
+    if let (true, Some(protocol)) = (upgrades, protocol) {
         headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
-        headers.insert(header::UPGRADE, upgrade);
+        headers.insert(header::UPGRADE, protocol);
     } else {
         set(&mut headers, HeaderName::from_static("x-forwarded-uri"), &path);
         set(&mut headers, HeaderName::from_static("x-forwarded-host"), &place.host);
@@ -131,11 +121,7 @@ where
     if let Some(length) = body.size_hint().exact().filter(|length| *length > 0) {
         headers.insert(header::CONTENT_LENGTH, length.into());
     }
-    let sent: Sent = body
-        .map_frame(|frame| frame.map_data(Into::into))
-        .map_err(|error| std::io::Error::other(error.to_string()))
-        .boxed_unsync();
-    let mut passed = Request::new(sent);
+    let mut passed = Request::new(reverse::flow(body));
     *passed.method_mut() = head.method;
     match target.parse() {
         Ok(target) => *passed.uri_mut() = target,
@@ -157,7 +143,7 @@ where
         }
     };
     match answered {
-        Ok(response) if upgrades => Ok(switch(response, upgraded)),
+        Ok(response) if upgrades => Ok(switch(response, upgraded, state.shutdown.clone())),
         Ok(response) => Ok(answer(state, response)),
         Err(why) if upgrades => Ok(render::plain(503, format!("error dialing backend: {why}\n"))),
         Err(why) => Ok(render::plain(503, format!("error trying to reach service: {why}\n"))),
@@ -173,15 +159,9 @@ fn is_available(state: &State, remote: &Remote) -> bool {
     })
 }
 
-fn upgrades(headers: &HeaderMap) -> bool {
-    let mut values = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
-    values.any(|value| value.to_ascii_lowercase().contains("upgrade"))
-}
-
 /// Takes away what was for this server alone, and tells who asks.
 fn prepare(headers: &mut HeaderMap, user: &User, peer: Option<IpAddr>, audit_id: &str) {
-    without_hops(headers);
-    headers.remove(header::UPGRADE);
+    reverse::of_one_hop(headers);
     headers.remove(header::AUTHORIZATION);
     let impersonating: Vec<HeaderName> =
         headers.keys().filter(|name| name.as_str().starts_with("impersonate-")).cloned().collect();
@@ -192,31 +172,8 @@ fn prepare(headers: &mut HeaderMap, user: &User, peer: Option<IpAddr>, audit_id:
     if let Ok(id) = HeaderValue::from_str(audit_id) {
         headers.insert(HeaderName::from_static("audit-id"), id);
     }
-    {
-        // Who asks without a connection is on this machine.
-        let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
-        let name = HeaderName::from_static("x-forwarded-for");
-        let before: Vec<&str> =
-            headers.get_all(&name).iter().filter_map(|value| value.to_str().ok()).collect();
-        let peer = peer.to_string();
-        let all = before.iter().copied().chain([peer.as_str()]).collect::<Vec<_>>().join(", ");
-        if let Ok(all) = HeaderValue::from_str(&all) {
-            headers.insert(name, all);
-        }
-    }
-}
-
-fn without_hops(headers: &mut HeaderMap) {
-    let named: Vec<HeaderName> = headers
-        .get_all(header::CONNECTION)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .filter_map(|name| name.trim().parse().ok())
-        .collect();
-    for name in named.iter().chain(&HOPS) {
-        headers.remove(name);
-    }
+    // Who asks without a connection is on this machine.
+    reverse::forwarded_for(headers, Some(peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST))));
 }
 
 /// A query as Go encodes it again: its keys in order, each with a value.
@@ -259,7 +216,7 @@ fn answer(state: &State, response: Response<Incoming>) -> Response<Body> {
         refused.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static(UNCACHED));
         return refused;
     }
-    without_hops(&mut head.headers);
+    reverse::of_one_hop(&mut head.headers);
     for name in CORS {
         head.headers.remove(name);
     }
@@ -280,14 +237,18 @@ fn answer(state: &State, response: Response<Incoming>) -> Response<Body> {
 }
 
 /// Joins the two connections, if the server has switched protocols.
-fn switch(mut response: Response<Incoming>, client: Option<hyper::upgrade::OnUpgrade>) -> Response<Body> {
+fn switch(
+    mut response: Response<Incoming>,
+    client: Option<hyper::upgrade::OnUpgrade>,
+    shutdown: CancellationToken,
+) -> Response<Body> {
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
         if response.status().as_u16() < 400 {
             let code = response.status().as_u16();
             return render::plain(503, format!("invalid upgrade response: status code {code}\n"));
         }
         let (mut head, body) = response.into_parts();
-        without_hops(&mut head.headers);
+        reverse::of_one_hop(&mut head.headers);
         let parts = body.into_data_stream().filter_map(|part| futures::future::ready(part.ok()));
         let mut refused = Response::new(Body::stream(parts));
         *refused.status_mut() = head.status;
@@ -300,9 +261,7 @@ fn switch(mut response: Response<Incoming>, client: Option<hyper::upgrade::OnUpg
     let server = hyper::upgrade::on(&mut response);
     tokio::spawn(async move {
         let (Ok(client), Ok(server)) = (client.await, server.await) else { return };
-        let (mut client, mut server) = (TokioIo::new(client), TokioIo::new(server));
-        // Either of them may go at any time.
-        let _ended = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+        upgrade::carry(TokioIo::new(client), TokioIo::new(server), shutdown).await;
     });
     let mut answer = Response::new(Body::full(Bytes::new()));
     *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;

@@ -120,6 +120,15 @@ fn uid_value(uid: &str) -> HeaderValue {
     HeaderValue::from_str(uid).unwrap_or_else(|_| HeaderValue::from_static(""))
 }
 
+/// Whether every cluster starts with the flow schema or priority level of this name.
+pub(crate) fn is_of_the_start(plural: &str, name: &str) -> bool {
+    match plural {
+        SCHEMAS => START.schemas.iter().any(|(schema, _)| schema.name == name),
+        LEVELS => START.levels.iter().any(|(level, _)| *level == name),
+        _ => false,
+    }
+}
+
 impl Fairness {
     /// Nothing looked at yet. `enabled` says whether requests are told apart at all.
     pub(crate) fn new(enabled: bool) -> Fairness {

@@ -1,4 +1,5 @@
-//! A connection whose first bytes are remembered: what somebody said who did not speak HTTP is told to the client, as Go does.
+//! A connection whose first bytes are remembered: what somebody said who did not speak HTTP, or not TLS, is told to the client, as
+//! Go does.
 
 use std::io;
 use std::pin::Pin;
@@ -14,7 +15,7 @@ const LONGEST: usize = 512;
 
 /// What came first through a connection.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Beginning(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Beginning(Arc<Mutex<Vec<u8>>>);
 
 impl Beginning {
     fn add(&self, bytes: &[u8]) {
@@ -24,7 +25,7 @@ impl Beginning {
     }
 
     /// What Go says of an answer that ended too early; `prefix` comes before what is said of its form.
-    pub(super) fn cut_off(&self, end: &str, prefix: &str) -> String {
+    pub(crate) fn cut_off(&self, end: &str, prefix: &str) -> String {
         let text = self.text();
         match (text.is_empty(), malformed(&text)) {
             (true, _) => end.to_owned(),
@@ -38,13 +39,13 @@ impl Beginning {
     }
 
     /// What Go says of an answer that is none.
-    pub(super) fn not_http(&self, prefix: &str) -> String {
+    pub(crate) fn not_http(&self, prefix: &str) -> String {
         let why = malformed(&self.text()).unwrap_or_else(|| "malformed MIME header line".to_owned());
         format!("{prefix}{why}")
     }
 
     /// The bytes themselves.
-    pub(super) fn first(&self) -> Vec<u8> {
+    pub(crate) fn first(&self) -> Vec<u8> {
         self.0.lock().clone()
     }
 
@@ -69,7 +70,7 @@ fn malformed(text: &str) -> Option<String> {
 
 /// The connection.
 #[derive(Debug)]
-pub(super) struct Heard<S> {
+pub(crate) struct Heard<S> {
     stream: S,
     beginning: Beginning,
     is_full: bool,
@@ -77,7 +78,7 @@ pub(super) struct Heard<S> {
 
 impl<S> Heard<S> {
     /// Remembers from here on.
-    pub(super) fn new(stream: S) -> (Heard<S>, Beginning) {
+    pub(crate) fn new(stream: S) -> (Heard<S>, Beginning) {
         let beginning = Beginning::default();
         (Heard { stream, beginning: beginning.clone(), is_full: false }, beginning)
     }
@@ -116,5 +117,17 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Heard<S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
     }
 }

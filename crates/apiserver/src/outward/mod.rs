@@ -9,18 +9,18 @@
 
 mod dial;
 mod go_url;
-mod heard;
+pub(crate) mod heard;
 mod html;
 mod kubelets;
 mod location;
 mod logs;
-mod reverse;
+pub(crate) mod reverse;
 mod rewrite;
 mod sessions;
 mod sniff;
 mod translated;
 mod unzip;
-mod upgrade;
+pub(crate) mod upgrade;
 
 use std::io;
 
@@ -37,10 +37,10 @@ pub(crate) use reverse::{Asked, proxy};
 pub(crate) use sessions::{SessionQuery, session};
 
 /// What is sent out, or comes from outside.
-type Flow = UnsyncBoxBody<Bytes, io::Error>;
+pub(crate) type Flow = UnsyncBoxBody<Bytes, io::Error>;
 
 /// Nothing to send.
-fn nothing() -> Flow {
+pub(crate) fn nothing() -> Flow {
     Empty::new().map_err(|never| match never {}).boxed_unsync()
 }
 

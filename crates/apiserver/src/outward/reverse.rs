@@ -238,7 +238,7 @@ pub(super) fn outgoing(head: &Parts, target: &str, host: &str, body: Flow) -> Re
 }
 
 /// What a client sends, as it goes out.
-pub(super) fn flow<B>(body: B) -> Flow
+pub(crate) fn flow<B>(body: B) -> Flow
 where
     B: http_body::Body + Send + 'static,
     B::Data: Into<Bytes> + Send,
@@ -302,7 +302,7 @@ pub(super) fn without_credentials(headers: &mut HeaderMap) {
 }
 
 /// Adds who asked to those who asked before.
-pub(super) fn forwarded_for(headers: &mut HeaderMap, peer: Option<IpAddr>) {
+pub(crate) fn forwarded_for(headers: &mut HeaderMap, peer: Option<IpAddr>) {
     let Some(peer) = peer else { return };
     let prior = headers.get_all(FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
     let mut all: Vec<String> = prior.map(str::to_owned).collect();
@@ -312,7 +312,8 @@ pub(super) fn forwarded_for(headers: &mut HeaderMap, peer: Option<IpAddr>) {
     }
 }
 
-fn of_one_hop(headers: &mut HeaderMap) {
+/// Takes away what is about one connection.
+pub(crate) fn of_one_hop(headers: &mut HeaderMap) {
     let named = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
     let named: Vec<String> =
         named.flat_map(|value| value.split(',')).map(|name| name.trim().to_owned()).collect();

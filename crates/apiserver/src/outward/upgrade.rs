@@ -19,7 +19,7 @@ use crate::doors::body::{Body, Untouched};
 use crate::state::State;
 
 /// Whether a client wants to leave HTTP; upstream looks at this header alone.
-pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
+pub(crate) fn is_wanted(headers: &HeaderMap) -> bool {
     let values = headers.get_all(header::CONNECTION).iter();
     values.filter_map(|value| value.to_str().ok()).any(|value| value.to_ascii_lowercase().contains("upgrade"))
 }
@@ -106,7 +106,7 @@ pub(super) fn refused(answer: Response<hyper::body::Incoming>) -> Result<Respons
 }
 
 /// Carries bytes both ways until one side has ended, or the server stops.
-pub(super) async fn carry<A, B>(ours: A, theirs: B, shutdown: CancellationToken)
+pub(crate) async fn carry<A, B>(ours: A, theirs: B, shutdown: CancellationToken)
 where
     A: tokio::io::AsyncRead + tokio::io::AsyncWrite,
     B: tokio::io::AsyncRead + tokio::io::AsyncWrite,

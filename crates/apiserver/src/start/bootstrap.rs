@@ -17,7 +17,7 @@ use crate::state::{Context, State, Target};
 use crate::verbs::create;
 
 /// Namespaces that every cluster has.
-const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
+pub(super) const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 /// The priority classes that every cluster has.
 const PRIORITY_CLASSES: [(&str, i64, &str); 2] = [
     (
@@ -39,9 +39,7 @@ const PRIORITY_CLASSES: [(&str, i64, &str); 2] = [
 pub(crate) fn run(state: &Arc<State>) -> Result<(), Status> {
     allocate::adopt_all(state);
     crd::lifecycle::serve_all(state);
-    for name in NAMESPACES {
-        ensure(state, "", "v1", "namespaces", "", json!({"metadata": {"name": name}}))?;
-    }
+    namespaces(state)?;
     components::begin(state);
     let now = state.now();
     let policy = state.has_roles.then_some(&*seeds::POLICY);
@@ -56,8 +54,24 @@ pub(crate) fn run(state: &Arc<State>) -> Result<(), Status> {
     presence::begin(state)
 }
 
+/// Makes the namespaces that every cluster has, as far as they are missing.
+///
+/// # Errors
+/// What stands in the way of one.
+pub(super) fn namespaces(state: &Arc<State>) -> Result<(), Status> {
+    for name in NAMESPACES {
+        ensure(state, "", "v1", "namespaces", "", json!({"metadata": {"name": name}}))?;
+    }
+    Ok(())
+}
+
 /// The group of API services.
 pub(crate) const API_REGISTRATION: &str = "apiregistration.k8s.io";
+
+/// Whether a priority class is one of those that every cluster has.
+pub(crate) fn is_system_priority(name: &str) -> bool {
+    PRIORITY_CLASSES.iter().any(|(own, ..)| *own == name)
+}
 
 /// The priority classes that every cluster has.
 pub(crate) fn priority_classes() -> impl Iterator<Item = Value> {

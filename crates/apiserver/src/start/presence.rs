@@ -1,11 +1,12 @@
 //! What a server says of itself and of its network in objects: its identity, its Service with the address that others reach
 //! it at, the network that Services get addresses from, and by whom callers are known.
 //!
-//! Upstream's controllers look after these objects; here they are made once, as far as they are missing, when the server
-//! starts or, where they tell its port, when it listens. The lease of the identity is not renewed.
+//! They are made, as far as they are missing, when the server starts or, where they tell its port, when it listens; [`super::keeping`]
+//! makes them again when they are deleted.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use pilothouse_store::Change;
 use pilothouse_value::{Status, Value, json, object};
@@ -13,11 +14,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::answer::document;
 use crate::registry::resource;
-use crate::start::{bootstrap, seeds};
+use crate::start::{bootstrap, keeping, seeds};
 use crate::state::State;
 
 /// The namespace of most of these objects.
-const SYSTEM: &str = "kube-system";
+pub(super) const SYSTEM: &str = "kube-system";
 /// How long upstream's leases of identities are good, in seconds.
 const LEASE_SECONDS: i64 = 3600;
 /// The port that the Service `kubernetes` leads to while nobody knows a better one.
@@ -38,11 +39,21 @@ pub struct Presence {
     pub identity: bool,
     /// Whether the lease tells the address to other servers (`UnknownVersionInteroperabilityProxy`). Default: yes.
     pub peers: bool,
+    /// How often the lease is renewed; kube-apiserver does it every ten seconds. Default: never, as a server that is left alone
+    /// has nothing to do then, and whoever holds its clock finds everything as it was.
+    pub renewal: Option<Duration>,
 }
 
 impl Default for Presence {
     fn default() -> Presence {
-        Presence { address: None, endpoints: true, node_port: None, identity: true, peers: true }
+        Presence {
+            address: None,
+            endpoints: true,
+            node_port: None,
+            identity: true,
+            peers: true,
+            renewal: None,
+        }
     }
 }
 
@@ -60,11 +71,57 @@ pub(crate) fn begin(state: &Arc<State>) -> Result<(), Status> {
     });
     make(state, ("", "configmaps"), tracking, json!({"f:data": {".": {}, "f:since": {}}}), &now);
     callers(state, &now);
+    keeping::begin(state);
     if state.presence.address.is_some() {
         return Ok(());
     }
     lease(state, None, &now);
     service(state, USUAL_PORT)
+}
+
+/// Where the server is reached, if it tells.
+fn reached(state: &State) -> Option<SocketAddr> {
+    Some(SocketAddr::new(state.presence.address?, state.address.get()?.port()))
+}
+
+/// Makes the Service of the server and its endpoints, as far as they are missing.
+///
+/// # Errors
+/// What stands in the way of the Service.
+pub(super) fn service_again(state: &Arc<State>) -> Result<(), Status> {
+    let reached = reached(state);
+    service(state, reached.map_or(USUAL_PORT, |reached| reached.port()))?;
+    if let Some(reached) = reached.filter(|_| state.presence.endpoints) {
+        endpoints(state, reached, &state.now());
+    }
+    Ok(())
+}
+
+/// Makes the lease, if it is missing.
+pub(super) fn lease_again(state: &State) {
+    lease(state, reached(state), &state.now());
+}
+
+/// Says in the lease that the server is still there; makes it, if it is missing.
+pub(super) fn renew(state: &State) {
+    const MANAGERS: &[&str] = &["metadata", "managedFields"];
+    let key = resource::key("coordination.k8s.io", "leases");
+    let Some(stored) = state.store.get(&key, SYSTEM, identity()) else { return lease_again(state) };
+    let mut lease = Value::clone(stored.value());
+    let time = state.clock.now();
+    lease.set(&["spec", "renewTime"], time.micro());
+    for manager in lease.at_mut(MANAGERS).and_then(Value::as_array_mut).into_iter().flatten() {
+        if manager.str_at(&["manager"]) == Some("kube-apiserver") {
+            manager.set(&["time"], state.now());
+        }
+    }
+    let mut build = |revision: u64| {
+        lease.set(&["metadata", "resourceVersion"], revision.to_string());
+        document::encode(&lease)
+    };
+    // Whoever changed it meanwhile keeps that; the next time comes soon.
+    let _kept =
+        state.store.commit(&key, SYSTEM, identity(), Some(stored.revision()), Change::Put(&mut build));
 }
 
 /// Makes what tells where the server listens, if it has an address to tell.
@@ -105,7 +162,7 @@ fn make(state: &State, (group, plural): (&str, &str), mut value: Value, fields: 
 }
 
 /// The network that Services get addresses from.
-fn network(state: &State, now: &str) {
+pub(super) fn network(state: &State, now: &str) {
     let range = state.allocations.lock().range();
     let cidr = json!({
         "apiVersion": "networking.k8s.io/v1", "kind": "ServiceCIDR",
@@ -250,7 +307,7 @@ fn hostname() -> &'static str {
 }
 
 /// What a server is called by its machine's name: upstream's hash of it, in base 32.
-fn identity() -> &'static str {
+pub(super) fn identity() -> &'static str {
     const DIGITS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
     static NAME: LazyLock<String> = LazyLock::new(|| {
         let hash = Sha256::digest(hostname().as_bytes());

@@ -11,6 +11,7 @@ use crate::answer::document::Document;
 use crate::answer::present;
 use crate::crd;
 use crate::request::options::{DeleteOptions, ListOptions};
+use crate::start::bootstrap;
 use crate::state::{Context, State, Target};
 use crate::verbs::deletion::{self, Step};
 use crate::verbs::list::{self, Page};
@@ -65,6 +66,11 @@ pub(crate) async fn delete(
     target: &Target,
     options: &DeleteOptions,
 ) -> Result<Deleted, Status> {
+    if target.resource.is("scheduling.k8s.io", "priorityclasses")
+        && bootstrap::is_system_priority(&target.name)
+    {
+        return Err(target.forbidden("this is a system priority class and cannot be deleted"));
+    }
     delete_as(context, target, Some(&target.name), options).await
 }
 

@@ -24,6 +24,7 @@ use crate::fairness;
 use crate::objects::expiry;
 use crate::objects::own_status;
 use crate::request::options::{self, WriteOptions};
+use crate::start::keeping;
 use crate::state::{Context, State, Target};
 
 /// How often a write without a version starts over when others write the same object at the same time.
@@ -117,6 +118,7 @@ fn remove_as(
         crate::objects::allocate::release(state, &target.resource, last);
         crd::lifecycle::removed(state, target);
         aggregation::removed(state, target, last);
+        keeping::removed(state, target);
     }
     Ok(outcome)
 }

@@ -22,9 +22,9 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::answer::Answer;
-use super::overheard::Overheard;
 use super::redirect::Sent;
 use super::{CallError, trust};
+use crate::outward::heard::Heard;
 
 /// Connections that wait for the next call.
 const IDLE: usize = 32;
@@ -187,15 +187,15 @@ pub(crate) async fn secure(
     connector: &TlsConnector,
     sockets: &[SocketAddr],
     server_name: &str,
-) -> Result<TlsStream<Overheard<TcpStream>>, Trouble> {
+) -> Result<TlsStream<Heard<TcpStream>>, Trouble> {
     let (stream, socket) = dial(sockets).await?;
     let local = stream.local_addr().map(|address| address.to_string()).unwrap_or_default();
     let name = ServerName::try_from(server_name.to_owned())
         .map_err(|_| Trouble::Text(format!("tls: invalid server name {server_name:?}")))?;
-    let connecting = connector.connect(name, Overheard::new(stream)).into_fallible();
-    connecting.await.map_err(|(error, overheard)| {
+    let (stream, beginning) = Heard::new(stream);
+    connector.connect(name, stream).await.map_err(|error| {
         Trouble::Text(
-            trust::go_text(&error, server_name, overheard.beginning())
+            trust::go_text(&error, server_name, &beginning.first())
                 .unwrap_or_else(|| io_text(&error, &format!("{local}->{socket}"))),
         )
     })

@@ -8,7 +8,6 @@ pub(crate) mod connection;
 mod credentials;
 mod kept;
 mod media;
-mod overheard;
 mod redirect;
 mod remote;
 pub(crate) mod resolve;

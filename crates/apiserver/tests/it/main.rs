@@ -39,6 +39,8 @@ mod hook;
 #[cfg(test)]
 mod http;
 #[cfg(test)]
+mod kept;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod list;
