@@ -72,8 +72,17 @@ enum Source {
 pub struct Printer {
     columns: Vec<Column>,
     source: Source,
-    /// Whether a list marks the class that is the default, which one object alone cannot tell.
-    marks_default: bool,
+    of_list: OfList,
+}
+
+/// What is done with the rows of a list, which one object alone cannot tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OfList {
+    AsItIs,
+    /// The class that is the default is marked.
+    MarksDefault,
+    /// Flow schemas stand in the order in which they are matched.
+    ByPrecedence,
 }
 
 impl Printer {
@@ -94,7 +103,11 @@ impl Printer {
             (Some(printer), Some(columns)) => Self {
                 columns,
                 source: Source::Printer(printer),
-                marks_default: key == "storage.StorageClass",
+                of_list: match key {
+                    "storage.StorageClass" => OfList::MarksDefault,
+                    "flowcontrol.FlowSchema" => OfList::ByPrecedence,
+                    _ => OfList::AsItIs,
+                },
             },
             _ => extension::printer(key).unwrap_or_else(Self::fallback),
         }
@@ -116,7 +129,7 @@ impl Printer {
                     object.str_at(&["metadata", "creationTimestamp"]).map_or(Value::Null, Value::from);
                 vec![object::name(object).into(), created]
             }),
-            marks_default: false,
+            of_list: OfList::AsItIs,
         }
     }
 
@@ -157,7 +170,7 @@ impl Printer {
             source: Source::Paths(
                 declared.iter().map(|c| JsonPath::parse(&text(c, "jsonPath")).ok()).collect(),
             ),
-            marks_default: false,
+            of_list: OfList::AsItIs,
         }
     }
 
@@ -210,9 +223,14 @@ pub fn build_list<'v>(
     now: Timestamp,
     include: Include,
 ) -> Value {
-    let objects: Vec<&Value> = objects.into_iter().collect();
+    let mut objects: Vec<&Value> = objects.into_iter().collect();
+    if printer.of_list == OfList::ByPrecedence {
+        objects.sort_by_key(|object| {
+            (object.i64_at(&["spec", "matchingPrecedence"]).unwrap_or_default(), object::name(object))
+        });
+    }
     let mut table = build(printer, objects.iter().copied(), metadata, now, include, true);
-    if let (true, Some(at)) = (printer.marks_default, other::default_class(&objects)) {
+    if let (true, Some(at)) = (printer.of_list == OfList::MarksDefault, other::default_class(&objects)) {
         let row = table.get_mut("rows").and_then(|rows| rows.as_array_mut()?.get_mut(at));
         let name = row.and_then(|row| row.get_mut("cells")?.as_array_mut()?.first_mut());
         if let Some(Value::String(name)) = name {

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use http::HeaderValue;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
@@ -15,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::authentication::certs::{self, CertError, CertifiedKey};
 use crate::authentication::user::User;
+use crate::doors::unread;
 use crate::pipeline::{self, Origin};
 use crate::request;
 use crate::start::presence;
@@ -23,7 +25,7 @@ use crate::state::State;
 /// Most connections at once; more wait to be accepted.
 const CONNECTIONS: usize = 4096;
 /// How long a handshake, or the head of a request, may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// How long requests that are under way get to end when the server stops.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -210,9 +212,15 @@ async fn connection(
     let streams = state.network.http2_streams;
     let service = hyper::service::service_fn(move |request| {
         let log = Logged::of(&request);
+        let (request, rest) = unread::lend(request);
         let answer = pipeline::handle(state.clone(), origin.clone(), request);
         async move {
-            let answer = answer.await;
+            let mut answer = answer.await;
+            if let Some(rest) = rest
+                && !rest.take_in().await
+            {
+                answer.headers_mut().insert(http::header::CONNECTION, HeaderValue::from_static("close"));
+            }
             if let Some(log) = log {
                 log.write(answer.status());
             }

@@ -6,3 +6,4 @@ pub(crate) mod in_flight;
 pub(crate) mod listen;
 pub(crate) mod network;
 pub(crate) mod service;
+mod unread;

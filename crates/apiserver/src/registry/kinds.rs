@@ -202,8 +202,11 @@ pub(crate) async fn validate(
     } else {
         rules(context, resource, new, old.map(Arc::as_ref))
     };
+    // Of these an empty list or map is wrong where none is not.
+    let kinds = [("", "configmaps"), ("", "secrets"), ("resource.k8s.io", "resourceslices")];
+    let tells_empty = kinds.iter().any(|(group, plural)| resource.is(group, plural));
     let shows_given = resource.is_built_in()
-        && !errors.is_empty()
+        && (tells_empty || !errors.is_empty())
         && !resource.is(crd::GROUP, crd::PLURAL)
         && !admission::webhook::configures_webhooks(resource);
     if let Some(given) = context.given().filter(|_| shows_given) {

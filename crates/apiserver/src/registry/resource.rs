@@ -214,6 +214,11 @@ impl Resource {
         }
     }
 
+    /// Whether upstream keeps what it reads of it in a cache, which it does not of events.
+    pub(crate) fn has_cache(&self) -> bool {
+        !(self.is("", "events") || self.is("events.k8s.io", "events"))
+    }
+
     /// Whether this is the built-in resource of this group and name.
     pub(crate) fn is(&self, group: &str, plural: &str) -> bool {
         self.custom.is_none() && self.group == group && self.plural == plural

@@ -38,13 +38,13 @@ pub(crate) async fn list(context: &Context, target: &Target, options: &ListOptio
     let resource = &target.resource;
     let selection =
         Selection::parse(resource, options.label_selector.as_deref(), options.field_selector.as_deref())?;
-    let single_namespace = !resource.namespaced || !target.namespace.is_empty();
-    let start = Start::of(context, options, single_namespace, &target.namespace).await?;
+    let start = Start::of(context, options, target).await?;
     let namespace =
         (resource.namespaced && !target.namespace.is_empty()).then_some(target.namespace.as_str());
 
     // Any cached state will do for version 0, and a cache gives all of it at once.
-    let limit = if options.resource_version.as_deref() == Some("0") { 0 } else { options.limit };
+    let any = options.resource_version.as_deref() == Some("0") && resource.has_cache();
+    let limit = if any { 0 } else { options.limit };
     let after = start.after.as_ref().map(|(namespace, name)| (namespace.as_str(), name.as_str()));
     let snapshot = start.snapshot;
     let version = start.version;
@@ -98,7 +98,11 @@ pub(crate) async fn list(context: &Context, target: &Target, options: &ListOptio
     if remaining == 0 {
         return Ok(Page { items, version, next: None, remaining: None });
     }
-    let key = if single_namespace { last_name } else { format!("{last_namespace}/{last_name}") };
+    let key = if !resource.namespaced || !target.namespace.is_empty() {
+        last_name
+    } else {
+        format!("{last_namespace}/{last_name}")
+    };
     Ok(Page {
         items,
         version,
@@ -125,13 +129,8 @@ struct Start {
 }
 
 impl Start {
-    async fn of(
-        context: &Context,
-        options: &ListOptions,
-        single_namespace: bool,
-        namespace: &str,
-    ) -> Result<Start, Status> {
-        let state = &context.state;
+    async fn of(context: &Context, options: &ListOptions, target: &Target) -> Result<Start, Status> {
+        let (state, resource) = (&context.state, &target.resource);
         if let Some(text) = &options.continue_token {
             let (version, key, includes) = read_token(text)?;
             if options.resource_version.as_deref().is_some_and(|version| version != "0") {
@@ -140,12 +139,14 @@ impl Start {
                 ));
             }
             let after = match key.split_once('/') {
-                Some((namespace, name)) if !single_namespace => (namespace.to_owned(), name.to_owned()),
-                _ => (namespace.to_owned(), key.clone()),
+                Some((namespace, name)) if resource.namespaced && target.namespace.is_empty() => {
+                    (namespace.to_owned(), name.to_owned())
+                }
+                _ => (target.namespace.clone(), key.clone()),
             };
             let snapshot = match u64::try_from(version) {
                 Ok(version) if version > state.store.revision() => {
-                    read::reach(state, version).await?;
+                    read::reach(state, resource, version).await?;
                     state.store.snapshot_at(version).map_err(|_| expired_page(&key))?
                 }
                 Ok(version) => state.store.snapshot_at(version).map_err(|_| expired_page(&key))?,
@@ -160,11 +161,11 @@ impl Start {
             || (options.resource_version_match.is_none() && options.limit > 0);
         let snapshot = match wanted {
             Some(version) if exact => {
-                let snapshot = read::exactly(state, version).await?;
+                let snapshot = read::exactly(state, resource, version).await?;
                 return Ok(Start { snapshot, version, after: None, includes: false });
             }
             Some(version) => {
-                read::reach(state, version).await?;
+                read::reach(state, resource, version).await?;
                 state.store.snapshot()
             }
             None => state.store.snapshot(),

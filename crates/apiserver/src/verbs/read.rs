@@ -8,6 +8,7 @@ use pilothouse_value::Status;
 use crate::answer::document::Document;
 use crate::answer::present;
 use crate::objects::elsewhere;
+use crate::registry::resource::Resource;
 use crate::request::options::no_number;
 use crate::state::{Context, State, Target};
 use crate::verbs;
@@ -29,7 +30,7 @@ pub(crate) async fn get(
     let cached = version.is_some_and(|version| !version.is_empty());
     let version = parse(version).map_err(|status| bare(&status))?;
     if let Some(version) = version {
-        reach(state, version).await?;
+        reach(state, &target.resource, version).await?;
     }
     let stored = match verbs::stored(state, target) {
         Ok(stored) => stored,
@@ -68,28 +69,33 @@ pub(crate) fn no_version(version: &str) -> String {
     format!("resourceVersion: Invalid value: {quoted}: {}", no_number("ParseUint", version))
 }
 
-/// Waits a little for a version of the future.
+/// Waits a little for a version of the future; nobody waits for what no cache is kept of.
 ///
 /// # Errors
 /// 504 if it does not come.
-pub(crate) async fn reach(state: &State, version: u64) -> Result<(), Status> {
+pub(crate) async fn reach(state: &State, resource: &Resource, version: u64) -> Result<(), Status> {
     if state.store.revision() >= version {
         return Ok(());
     }
-    if tokio::time::timeout(PATIENCE, state.store.reached(version)).await.is_ok() {
+    let waits = resource.has_cache();
+    if waits && tokio::time::timeout(PATIENCE, state.store.reached(version)).await.is_ok() {
         return Ok(());
     }
     let current = state.store.revision();
-    Err(Status::timeout(format!("Timeout: Too large resource version: {version}, current: {current}"), 1)
-        .with_cause("ResourceVersionTooLarge", "Too large resource version", ""))
+    let text = format!("Timeout: Too large resource version: {version}, current: {current}");
+    Err(Status::timeout(text, u32::from(waits)).with_cause(
+        "ResourceVersionTooLarge",
+        "Too large resource version",
+        "",
+    ))
 }
 
 /// The state right after a version.
 ///
 /// # Errors
 /// 410 if it has left the history; 504 if it is in the future.
-pub(crate) async fn exactly(state: &State, version: u64) -> Result<Snapshot, Status> {
-    reach(state, version).await?;
+pub(crate) async fn exactly(state: &State, resource: &Resource, version: u64) -> Result<Snapshot, Status> {
+    reach(state, resource, version).await?;
     state.store.snapshot_at(version).map_err(|_| {
         Status::expired(format!(
             "The provided resource version is too old: {version}; hint: list without a resource version"

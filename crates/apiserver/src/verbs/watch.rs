@@ -109,7 +109,7 @@ pub(crate) async fn watch(
     // Without a version the old rule holds, which is the new one in full: everything there is comes first.
     let initial = options.send_initial_events.unwrap_or(version.is_none());
     if let Some(version) = version.filter(|_| initial)
-        && let Err(status) = read::reach(state, version).await
+        && let Err(status) = read::reach(state, resource, version).await
     {
         watch.fail(&status);
         return Ok(watch);

@@ -114,6 +114,33 @@ fn in_chunks(text: String) -> http_body_util::combinators::BoxBody<bytes::Bytes,
 }
 
 #[tokio::test]
+async fn a_connection_is_used_again_after_a_body_that_nobody_read() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let server = Server::builder().authorization(Authorization::AlwaysAllow).start().unwrap();
+    let listening = server.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let mut stream = connect(&listening, Some("http/1.1")).await.into_inner();
+    let body = json!({"metadata": {"name": "a"}}).to_json();
+    let (first, second) = body.split_at(body.len() / 2);
+    // What is wrong with the query is known before there is a body.
+    let head = format!(
+        "POST /api/v1/namespaces/default/configmaps?timeout=x HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(format!("{head}{first}").as_bytes()).await.unwrap();
+    stream.flush().await.unwrap();
+    stream.write_all(second.as_bytes()).await.unwrap();
+    let next = "GET /version HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    stream.write_all(next.as_bytes()).await.unwrap();
+    stream.flush().await.unwrap();
+    let mut answers = Vec::new();
+    // The end of a connection that TLS did not announce is no fault here.
+    let _ended = stream.read_to_end(&mut answers).await;
+    let answers = String::from_utf8_lossy(&answers).into_owned();
+    assert!(answers.starts_with("HTTP/1.1 400"), "{answers}");
+    assert!(answers.contains("HTTP/1.1 200"), "{answers}");
+}
+
+#[tokio::test]
 async fn http_1_and_2_keep_their_connections_and_read_both_kinds_of_bodies() {
     let server = Server::builder().authorization(Authorization::AlwaysAllow).start().unwrap();
     let listening = server.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();

@@ -88,6 +88,7 @@ topics!(
     services,
     shown,
     subresources,
+    sifted,
     swept,
     update,
     upgrades,

@@ -417,7 +417,11 @@ pub(super) fn go_type(form: &Form) -> String {
         Form::PropsOr(_) => "v1.JSONSchemaProps".to_owned(),
         Form::Ref(id) => go_struct(id.name()),
         Form::List(item) | Form::WrappedList(item) => format!("[]{}", go_type(item)),
-        Form::Map(item) => format!("map[string]{}", go_type(item)),
+        Form::Map(item) => match &**item {
+            // What reads itself as a text is named here all the same.
+            Form::Time => "map[string]v1.Time".to_owned(),
+            item => format!("map[string]{}", go_type(item)),
+        },
     }
 }
 

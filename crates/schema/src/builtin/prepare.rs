@@ -2,7 +2,7 @@
 //! strategies under pkg/registry, `PrepareForCreate` and `PrepareForUpdate`): status, generation, and what a kind
 //! generates.
 
-mod disabled;
+pub(super) mod disabled;
 mod pods;
 mod profiles;
 mod services;
@@ -160,6 +160,7 @@ pub fn prepare_create(gvk: &Gvk, object: &mut Value, now: &str) {
                 other => *other = json!(["kubernetes"]),
             }
         }
+        ("", "ServiceAccount") => names_of_secrets(object),
         ("batch", "Job") => generate_job_selector(object),
         ("apps", "DaemonSet") => object.set(&["metadata", "annotations", TEMPLATE_GENERATION], "1"),
         ("apiextensions.k8s.io", "CustomResourceDefinition") => {
@@ -195,6 +196,7 @@ pub fn prepare_update(gvk: &Gvk, old: &Value, object: &mut Value) {
         ("apps", "DaemonSet") => count_template_generation(old, object),
         ("", "Node") => put(object, &["status"], old.get("status").cloned()),
         ("", "PersistentVolumeClaim") => data_sources(object),
+        ("", "ServiceAccount") => names_of_secrets(object),
         ("", "Service") => services::drop_of_old_type(old, object),
         ("certificates.k8s.io", "CertificateSigningRequest") => {
             put(object, &["spec"], old.get("spec").cloned());
@@ -232,6 +234,15 @@ pub fn prepare_update(gvk: &Gvk, old: &Value, object: &mut Value) {
         object.set(&["metadata", "generation"], generation);
     } else {
         object.take(&["metadata", "generation"]);
+    }
+}
+
+/// Of the secrets of an account their names alone are kept.
+fn names_of_secrets(object: &mut Value) {
+    for secret in object.get_mut("secrets").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Value::Object(secret) = secret {
+            secret.retain(|key, _| key == "name");
+        }
     }
 }
 

@@ -90,10 +90,21 @@ fn declared(gvk: &Gvk) -> Option<&'static [&'static str]> {
 /// [`FieldLabelError`] if they may not.
 pub fn check_field_label(gvk: &Gvk, field: &str) -> Result<(), FieldLabelError> {
     let declared = declared(gvk);
-    let known = matches!(field, "metadata.name" | "metadata.namespace");
+    // Some kinds that live in no namespace do not know the field.
+    const NOWHERE: [&str; 6] = [
+        "CertificateSigningRequest",
+        "ClusterTrustBundle",
+        "Namespace",
+        "Node",
+        "PodCertificateRequest",
+        "ResourceSlice",
+    ];
+    let known = match field {
+        "metadata.namespace" => declared.is_none() || !NOWHERE.contains(&gvk.kind.as_str()),
+        field => field == "metadata.name",
+    };
     match declared {
-        // The namespace of a node was never selectable.
-        _ if known && (field == "metadata.name" || gvk.kind != "Node") => Ok(()),
+        _ if known => Ok(()),
         Some(fields) if fields.contains(&field) => Ok(()),
         Some(_) if gvk.kind == "Job" => Err(FieldLabelError::NotSupportedFor(field.to_owned(), "Job")),
         Some(_) if gvk.kind == "ResourceSlice" => Err(FieldLabelError::NotSupportedForKind {

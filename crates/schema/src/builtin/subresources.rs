@@ -4,6 +4,7 @@
 use pilothouse_value::{Gvk, Map, Value, object};
 
 use super::autoscalers;
+use super::prepare::disabled;
 
 /// Prepares an object that is about to replace `old` through a subresource: everything that the subresource does not
 /// own is as it was. `now` is the time as the server writes it.
@@ -81,9 +82,11 @@ fn status(gvk: &Gvk, old: &Value, object: &mut Value, now: &str) {
             if object.str_at(&["status", "qosClass"]).is_none_or(str::is_empty) {
                 put(object, &["status", "qosClass"], old.at(&["status", "qosClass"]).cloned());
             }
-            if object.at(&["status", "resourceClaimStatuses"]).is_none() {
-                let path = ["status", "resourceClaimStatuses"];
-                put(object, &path, old.at(&path).cloned());
+            for part in ["resourceClaimStatuses", "extendedResourceClaimStatus"] {
+                let path = ["status", part];
+                if object.at(&path).is_none() {
+                    put(object, &path, old.at(&path).cloned());
+                }
             }
         }
         ("", "PersistentVolume") => phase_time(old, object, now),
@@ -97,6 +100,7 @@ fn status(gvk: &Gvk, old: &Value, object: &mut Value, now: &str) {
         }
         _ => {}
     }
+    disabled::drop_of_status(gvk, old, object);
 }
 
 const LABELS: &[&str] = &["labels"];

@@ -5,9 +5,12 @@
 mod addresses;
 mod autoscaler;
 mod certificates;
+mod container_statuses;
 mod containers;
 mod control;
 mod core;
+mod device_claims;
+mod devices;
 mod environment;
 mod events;
 mod jobs;
@@ -116,10 +119,10 @@ fn validate_with(gvk: &Gvk, object: &Value, old: Option<&Value>, mut errors: Err
         ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding") => {
             policies::mutating_binding(&at, errors_ref);
         }
-        ("resource.k8s.io", "DeviceClass") => control::device_class(&at, errors_ref),
-        ("resource.k8s.io", "ResourceClaim") => control::resource_claim(&at, false, old, errors_ref),
-        ("resource.k8s.io", "ResourceClaimTemplate") => control::resource_claim(&at, true, old, errors_ref),
-        ("resource.k8s.io", "ResourceSlice") => control::resource_slice(&at, old, errors_ref),
+        ("resource.k8s.io", "DeviceClass") => device_claims::class(&at, old, errors_ref),
+        ("resource.k8s.io", "ResourceClaim") => device_claims::claim(&at, false, old, errors_ref),
+        ("resource.k8s.io", "ResourceClaimTemplate") => device_claims::claim(&at, true, old, errors_ref),
+        ("resource.k8s.io", "ResourceSlice") => devices::slice(&at, old, errors_ref),
         ("", "ReplicationController") => workloads::replication_controller(&at, errors_ref),
         ("apps", "Deployment") => workloads::deployment(&at, old, errors_ref),
         ("apps", "ReplicaSet") => workloads::replica_set(&at, old, errors_ref),

@@ -38,6 +38,16 @@ pub fn write_item_json(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
+/// A value of a type of the table as JSON.
+pub(super) fn struct_json(name: &str, value: &Value) -> String {
+    let mut out = Vec::new();
+    match (types::find(name), value) {
+        (Some(id), Value::Object(map)) => in_struct(id.def(), map, false, &mut out),
+        _ => go_json::write(value, &mut out),
+    }
+    String::from_utf8(out).unwrap_or_default()
+}
+
 fn in_struct(def: &'static TypeDef, map: &Map, untyped: bool, out: &mut Vec<u8>) {
     let mut places: [Option<(&str, &Value, Option<&'static Form>)>; FIELDS] = [None; FIELDS];
     let mut fields = def.fields.iter().peekable();

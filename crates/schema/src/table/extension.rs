@@ -4,7 +4,7 @@
 use pilothouse_value::{Timestamp, Value, object};
 
 use super::cells::{age, flag, joined, name, text};
-use super::{Cells, Column, Printer, Source, metadata_description, name_column};
+use super::{Cells, Column, OfList, Printer, Source, metadata_description, name_column};
 
 pub(super) fn printer(key: &str) -> Option<Printer> {
     let created = metadata_description("creationTimestamp");
@@ -32,7 +32,7 @@ pub(super) fn printer(key: &str) -> Option<Printer> {
         _ => return None,
     };
     let columns = std::iter::once(name_column()).chain(columns).collect();
-    Some(Printer { columns, source: Source::Printer(cells), marks_default: false })
+    Some(Printer { columns, source: Source::Printer(cells), of_list: OfList::AsItIs })
 }
 
 /// How the scale of a custom resource is shown.
@@ -43,7 +43,7 @@ pub(super) fn scale() -> Printer {
         column("Available", "integer", 0, "Number of actual replicas"),
         column("Age", "date", 0, &metadata_description("creationTimestamp")),
     ];
-    Printer { columns, source: Source::Printer(scale_cells), marks_default: false }
+    Printer { columns, source: Source::Printer(scale_cells), of_list: OfList::AsItIs }
 }
 
 /// As [`scale`], of a built-in kind: upstream prints the same cells under headings of their own.
@@ -59,7 +59,7 @@ pub(super) fn built_in_scale() -> Printer {
         ),
         column("Age", "string", 0, &metadata_description("creationTimestamp")),
     ];
-    Printer { columns, source: Source::Printer(scale_cells), marks_default: false }
+    Printer { columns, source: Source::Printer(scale_cells), of_list: OfList::AsItIs }
 }
 
 fn scale_cells(scale: &Value, now: Timestamp) -> Vec<Value> {

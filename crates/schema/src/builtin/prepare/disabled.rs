@@ -38,6 +38,9 @@ const OF_PODS: [Feature; 7] = [
         "initContainers.*.livenessProbe.grpc.mode",
         "initContainers.*.readinessProbe.grpc.mode",
         "initContainers.*.startupProbe.grpc.mode",
+        "ephemeralContainers.*.livenessProbe.grpc.mode",
+        "ephemeralContainers.*.readinessProbe.grpc.mode",
+        "ephemeralContainers.*.startupProbe.grpc.mode",
     ],
     &[
         "containers.*.livenessProbe.httpGet.protocol",
@@ -50,6 +53,11 @@ const OF_PODS: [Feature; 7] = [
         "initContainers.*.startupProbe.httpGet.protocol",
         "initContainers.*.lifecycle.postStart.httpGet.protocol",
         "initContainers.*.lifecycle.preStop.httpGet.protocol",
+        "ephemeralContainers.*.livenessProbe.httpGet.protocol",
+        "ephemeralContainers.*.readinessProbe.httpGet.protocol",
+        "ephemeralContainers.*.startupProbe.httpGet.protocol",
+        "ephemeralContainers.*.lifecycle.postStart.httpGet.protocol",
+        "ephemeralContainers.*.lifecycle.preStop.httpGet.protocol",
     ],
 ];
 
@@ -95,6 +103,19 @@ pub(super) fn drop(gvk: &Gvk, old: Option<&Value>, object: &mut Value) {
             of_pod(&["spec", "template", "spec"], old, object);
         }
         ("apps", _) | ("", "ReplicationController") => of_pod(&["spec", "template", "spec"], old, object),
+        _ => {}
+    }
+}
+
+/// Removes such fields from a status that replaces that of `old`.
+pub(in crate::builtin) fn drop_of_status(gvk: &Gvk, old: &Value, object: &mut Value) {
+    match (gvk.group.as_str(), gvk.kind.as_str()) {
+        ("", "Pod") => {
+            let features: [Feature; 2] =
+                [&["status.volumeHealth"], &["status.nodeAllocatableResourceClaimStatuses"]];
+            all(&features, Some(old), object);
+        }
+        ("", "PersistentVolumeClaim") => all(&[&["status.healthStatus"]], Some(old), object),
         _ => {}
     }
 }

@@ -26,7 +26,10 @@ pub(super) fn all(spec: &At<'_>, errors: &mut Errors) {
     for container in spec.items("initContainers") {
         init_container(spec, &container, &mut names, errors);
     }
-    ephemeral(spec, &names, errors);
+    let all =
+        |list: &str| spec.items(list).iter().map(|container| container.text("name")).collect::<Vec<_>>();
+    let others = ["containers", "initContainers"].into_iter().flat_map(all).collect();
+    ephemeral(spec, &others, errors);
 }
 
 fn init_container<'v>(spec: &At<'v>, container: &At<'v>, names: &mut BTreeSet<&'v str>, errors: &mut Errors) {
@@ -105,7 +108,12 @@ fn ephemeral(spec: &At<'_>, others: &BTreeSet<&str>, errors: &mut Errors) {
                 value => !value.is_null(),
             };
             // An empty list is not none.
-            if given || errors.as_given(&path).is_some_and(|given| given.as_array().is_some()) {
+            let is_list = |value: &Value| matches!(value, Value::Array(_) | Value::Object(_));
+            let emptied = |given: &Value| match given {
+                Value::Object(map) => field == "resources" && map.values().any(is_list),
+                other => other.as_array().is_some(),
+            };
+            if given || errors.as_given(&path).is_some_and(emptied) {
                 errors.forbidden(&path, REFUSED);
             }
         }

@@ -6,7 +6,7 @@ use pilothouse_value::field::Error;
 use pilothouse_value::{Value, json, names};
 
 use super::super::go;
-use super::{At, Errors, IMMUTABLE};
+use super::{At, Errors};
 
 pub(super) fn flow_schema(at: &At<'_>, errors: &mut Errors) {
     let spec = at.child("spec");
@@ -371,93 +371,5 @@ pub(super) fn api_service(at: &At<'_>, errors: &mut Errors) {
     }
     if insecure && !spec.text("caBundle").is_empty() {
         errors.invalid(&path, true, "may not be true if caBundle is present");
-    }
-}
-
-pub(super) fn device_class(at: &At<'_>, errors: &mut Errors) {
-    for config in at.child("spec").items("config") {
-        if config.find("opaque").is_none() {
-            errors.required(&config.path.child("opaque"), "");
-        }
-    }
-}
-
-/// A claim of devices; `template` if it is one that claims are made from.
-pub(super) fn resource_claim(at: &At<'_>, template: bool, old: Option<&Value>, errors: &mut Errors) {
-    let outer = at.child("spec");
-    let is_changed = old.is_some_and(|old| old.get("spec") != at.value.get("spec"));
-    if old.is_some() && !template {
-        // What cannot be changed is not looked at again.
-        if is_changed {
-            errors.invalid(&outer.path, Value::Null, IMMUTABLE);
-        }
-        return;
-    }
-    let spec = if template { outer.child("spec") } else { outer.clone() };
-    let mut seen: Vec<&str> = Vec::new();
-    for request in spec.child("devices").items("requests") {
-        let name = request.text("name");
-        errors.complaints(&request.path.child("name"), name, names::dns1123_label(name));
-        if seen.contains(&name) {
-            errors.0.push(Error::duplicate(&request.path.child("name"), name));
-        }
-        seen.push(name);
-        let Some(exactly) = request.find("exactly") else {
-            if request.items("firstAvailable").is_empty() {
-                errors.required(&request.path, "exactly one of `exactly` or `firstAvailable` is required");
-            }
-            continue;
-        };
-        let class = exactly.text("deviceClassName");
-        match class {
-            "" => errors.required(&exactly.path.child("deviceClassName"), ""),
-            _ => errors.complaints(
-                &exactly.path.child("deviceClassName"),
-                class,
-                names::dns1123_subdomain(class),
-            ),
-        }
-        errors.one_of(&exactly, "allocationMode", &["All", "ExactCount"], false);
-    }
-    if is_changed {
-        errors.shown(&outer.path, "resource.ResourceClaimTemplateSpec", outer.value, IMMUTABLE);
-    }
-}
-
-pub(super) fn resource_slice(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
-    let spec = at.child("spec");
-    let driver = spec.text("driver");
-    match driver {
-        "" => errors.required(&spec.path.child("driver"), ""),
-        _ => errors.complaints(&spec.path.child("driver"), driver, names::dns1123_subdomain(driver)),
-    }
-    let pool = spec.child("pool");
-    if pool.text("name").is_empty() {
-        errors.required(&pool.path.child("name"), "");
-    }
-    let count = pool.int("resourceSliceCount").unwrap_or_default();
-    if count <= 0 {
-        errors.invalid(&pool.path.child("resourceSliceCount"), count, "must be greater than zero");
-    }
-    let is_blank = |field: &str| field == "nodeName" && spec.text(field).is_empty();
-    if spec.find("nodeName").is_some() && is_blank("nodeName") {
-        let detail = "must be either unset or set to a non-empty string";
-        errors.invalid(&spec.path.child("nodeName"), "", detail);
-    }
-    let given = ["nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"]
-        .iter()
-        .filter(|field| spec.find(field).is_some() && !is_blank(field));
-    if given.count() == 0 {
-        let detail =
-            "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
-        errors.required(&spec.path, detail);
-    }
-    let Some(old) = old.and_then(|old| old.get("spec")) else { return };
-    let before = old.str_at(&["pool", "name"]).unwrap_or_default();
-    if pool.text("name") != before {
-        errors.invalid(&pool.path.child("name"), pool.text("name"), IMMUTABLE);
-    }
-    for field in ["driver", "nodeName"] {
-        errors.immutable(&spec, old, field);
     }
 }

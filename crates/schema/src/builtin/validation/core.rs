@@ -73,8 +73,17 @@ fn frozen(at: &At<'_>, old: &Value, fields: &[&str], errors: &mut Errors) {
     if !at.flag("immutable") {
         errors.forbidden(&Path::new("immutable"), FROZEN);
     }
-    for field in fields.iter().filter(|field| at.value.get(field) != old.get(field)) {
-        errors.forbidden(&Path::new(field), FROZEN);
+    for field in fields {
+        let path = Path::new(field);
+        // To Go an empty map of bytes is another one than none, which is what comes back from the storage.
+        let is_bytes = *field == "binaryData" || fields.len() == 1;
+        let emptied = || {
+            let given = errors.as_given(&path).and_then(Value::as_object);
+            is_bytes && given.is_some_and(pilothouse_value::Map::is_empty)
+        };
+        if at.value.get(field) != old.get(field) || old.get(field).is_none() && emptied() {
+            errors.forbidden(&path, FROZEN);
+        }
     }
 }
 

@@ -323,7 +323,7 @@ fn claims(spec: &At<'_>, metadata: Option<&At<'_>>, errors: &mut Errors) {
         }
         // The claim that is made from a template is named after the pod.
         let pod = metadata.map(|metadata| metadata.text("name")).unwrap_or_default();
-        if template.is_some() && !pod.is_empty() {
+        if template.is_some() && !pod.is_empty() && !name.is_empty() {
             let generated = format!("{pod}-{name}");
             for complaint in names::dns1123_subdomain(&generated) {
                 let detail = format!("final ResourceClaim name: {complaint}");

@@ -8,7 +8,7 @@ use pilothouse_value::{Value, names};
 use super::super::ips;
 use super::super::{go, prepare};
 use super::addresses::legacy_ip;
-use super::{At, Errors, IMMUTABLE, pod, scheduling};
+use super::{At, Errors, IMMUTABLE, container_statuses, pod, scheduling};
 
 const UPDATABLE: &str = "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` \
                          (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if \
@@ -246,6 +246,10 @@ pub(super) fn status(at: &At<'_>, old: &Value, errors: &mut Errors) {
         if !matches!(kind, "PodScheduled" | "Ready" | "Initialized") {
             errors.complaints(&condition.path.child("Type"), kind, names::qualified_name(kind));
         }
+        if let Some(generation) = condition.int("observedGeneration").filter(|n| *n < 0) {
+            let path = condition.path.child("observedGeneration");
+            errors.invalid(&path, generation, "must be a non-negative integer");
+        }
     }
     let node = |pod: &Value| pod.str_at(&["spec", "nodeName"]).unwrap_or_default().to_owned();
     if node(at.value) != node(old) {
@@ -276,6 +280,7 @@ pub(super) fn status(at: &At<'_>, old: &Value, errors: &mut Errors) {
         no_resurrection(&status, old, list, containers, errors);
     }
     claim_statuses(at, &status, errors);
+    container_statuses::all(at, errors);
     addresses(&status, old, "podIPs", errors);
     if let Some(first) = status.items("hostIPs").first() {
         let ip = first.text("ip");

@@ -137,8 +137,9 @@ pub(super) fn of_pod(spec: &At<'_>, errors: &mut Errors) {
         errors.forbidden(&resources.path, "may not be set for a windows pod");
         return;
     }
-    if resources.find("claims").is_some() {
-        errors.forbidden(&resources.path.child("claims"), "claims may not be set for Resources at pod-level");
+    let claims = resources.path.child("claims");
+    if resources.find("claims").is_some() || errors.as_given(&claims).is_some_and(|given| !given.is_null()) {
+        errors.forbidden(&claims, "claims may not be set for Resources at pod-level");
     }
     requirements(spec, &resources, Of::Pod, errors);
     let containers = spec.items("containers");

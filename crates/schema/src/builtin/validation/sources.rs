@@ -349,7 +349,7 @@ fn ephemeral(at: &At<'_>, errors: &mut Errors) {
             errors.forbidden(&metadata.path.child(key), "cannot be set");
         }
     }
-    storage::claim_spec(&template.child("spec"), errors);
+    storage::claim_spec(&template.child("spec"), None, errors);
 }
 
 fn projected(at: &At<'_>, errors: &mut Errors) {
@@ -394,10 +394,47 @@ fn projected(at: &At<'_>, errors: &mut Errors) {
             trust_bundle(&bundle, errors);
             taken(at, bundle.text("path"), &mut paths, errors);
         }
-        given += usize::from(source.find("podCertificate").is_some());
+        if let Some(certificate) = source.find("podCertificate") {
+            given += 1;
+            pod_certificate(at, &certificate, &mut paths, errors);
+        }
         if given > 1 {
             errors.forbidden(&source.path, "may not specify more than 1 volume type per source");
         }
+    }
+}
+
+/// A certificate that is made for the pod.
+fn pod_certificate(volume: &At<'_>, at: &At<'_>, paths: &mut BTreeSet<String>, errors: &mut Errors) {
+    const KEYS: [&str; 6] = ["RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"];
+    let signer = at.text("signerName");
+    super::certificates::signer_name(&at.path.child("signerName"), signer, errors);
+    let key = at.text("keyType");
+    if !KEYS.contains(&key) {
+        errors.unsupported(&at.path.child("keyType"), key, &KEYS);
+    }
+    if let Some(seconds) = at.int("maxExpirationSeconds") {
+        let path = at.path.child("maxExpirationSeconds");
+        let most = if signer.starts_with("kubernetes.io/") { 86_400 } else { 91 * 86_400 };
+        if seconds < 3600 {
+            errors.invalid(&path, seconds, "if provided, maxExpirationSeconds must be >= 3600");
+        }
+        if seconds > most {
+            errors.invalid(&path, seconds, format!("if provided, maxExpirationSeconds must be <= {most}"));
+        }
+    }
+    let mut given = false;
+    for field in ["credentialBundlePath", "keyPath", "certificateChainPath"] {
+        let path = at.text(field);
+        if !path.is_empty() {
+            given = true;
+            volumes::file_path(&at.path.child(field), path, errors);
+            taken(volume, path, paths, errors);
+        }
+    }
+    if !given {
+        let detail = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath";
+        errors.required(&at.path, detail);
     }
 }
 

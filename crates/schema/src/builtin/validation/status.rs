@@ -7,12 +7,13 @@ use pilothouse_value::{Gvk, Timestamp, Value, names};
 
 use super::super::ips;
 use super::addresses::legacy_ip;
-use super::{At, Errors, IMMUTABLE, certificates, jobs, nodes, resources, storage};
+use super::{At, Errors, IMMUTABLE, certificates, device_claims, jobs, nodes, resources, storage};
 
 pub(super) fn validate(gvk: &Gvk, at: &At<'_>, old: &Value, errors: &mut Errors) {
     let status = at.child("status");
     let counts = |fields: &[&str], errors: &mut Errors| errors.not_negative(&status, fields);
     match (gvk.group.as_str(), gvk.kind.as_str()) {
+        ("resource.k8s.io", "ResourceClaim") => device_claims::claim_status(at, old, errors),
         ("flowcontrol.apiserver.k8s.io", _) => {
             let mut seen = BTreeSet::new();
             for condition in status.items("conditions") {
@@ -168,7 +169,7 @@ fn counter_grows(status: &At<'_>, old: &Value, field: &str, errors: &mut Errors)
 }
 
 /// Conditions of the common form (upstream: metav1 validation.ValidateConditions).
-fn conditions(status: &At<'_>, errors: &mut Errors) {
+pub(super) fn conditions(status: &At<'_>, errors: &mut Errors) {
     let mut seen = BTreeSet::new();
     for condition in status.items("conditions") {
         let (kind, reason) = (condition.text("type"), condition.text("reason"));

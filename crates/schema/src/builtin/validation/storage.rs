@@ -26,13 +26,14 @@ fn quantity(value: Option<&Value>) -> Option<Quantity> {
 
 pub(super) fn claim(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     let spec = at.child("spec");
-    claim_spec(&spec, errors);
+    claim_spec(&spec, old, errors);
     if let Some(old) = old {
         claim_update(at, old, errors);
     }
 }
 
-pub(super) fn claim_spec(spec: &At<'_>, errors: &mut Errors) {
+/// Checks the specification of a claim, whose `old` one may have kept names that are refused now.
+pub(super) fn claim_spec(spec: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     if spec.items("accessModes").is_empty() {
         errors.required(&spec.path.child("accessModes"), "at least 1 access mode is required");
     }
@@ -57,8 +58,17 @@ pub(super) fn claim_spec(spec: &At<'_>, errors: &mut Errors) {
     }
     errors.one_of(spec, "volumeMode", &["Block", "Filesystem"], false);
     let (source, reference) = (spec.find("dataSource"), spec.find("dataSourceRef"));
+    let had_group = old.is_some_and(|old| {
+        ["dataSource", "dataSourceRef"].iter().any(|data| old.at(&["spec", data, "apiGroup"]).is_some())
+    });
     for data in [&source, &reference].into_iter().flatten() {
-        data_source(data, errors);
+        data_source(data, had_group, errors);
+    }
+    if let Some(name) = reference.as_ref().and_then(|data| data.find("namespace")) {
+        let text = name.value.as_str().unwrap_or_default();
+        if !text.is_empty() {
+            errors.complaints(&name.path, text, names::dns1123_label(text));
+        }
     }
     let namespace = reference.as_ref().map(|data| data.text("namespace")).unwrap_or_default();
     if source.is_some() && !namespace.is_empty() {
@@ -71,8 +81,8 @@ pub(super) fn claim_spec(spec: &At<'_>, errors: &mut Errors) {
     }
 }
 
-/// What a claim is filled from.
-fn data_source(at: &At<'_>, errors: &mut Errors) {
+/// What a claim is filled from. A claim that `had_group` before may name any.
+fn data_source(at: &At<'_>, had_group: bool, errors: &mut Errors) {
     let (group, kind) = (at.text("apiGroup"), at.text("kind"));
     for field in ["name", "kind"] {
         if at.text(field).is_empty() {
@@ -83,7 +93,7 @@ fn data_source(at: &At<'_>, errors: &mut Errors) {
         let detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
         errors.invalid(&at.path, kind, detail);
     }
-    if !group.is_empty() {
+    if !group.is_empty() && !had_group {
         errors.complaints(&at.path.child("apiGroup"), group, names::dns1123_subdomain(group));
     }
 }

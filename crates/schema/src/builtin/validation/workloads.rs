@@ -285,7 +285,7 @@ pub(super) fn stateful_set(at: &At<'_>, old: Option<&Value>, errors: &mut Errors
     }
     if old.is_none() {
         for claim in spec.items("volumeClaimTemplates") {
-            super::storage::claim_spec(&claim.child("spec"), errors);
+            super::storage::claim_spec(&claim.child("spec"), None, errors);
         }
     }
     let filled = with_claim_volumes(spec.value);
