@@ -81,6 +81,7 @@ fn aggregation(flags: &Parsed) -> Result<Aggregation, Error> {
         client,
         endpoints: flags.boolean("enable-aggregator-routing", false)?,
         reject_redirects: flags.boolean("aggregator-reject-forwarding-redirect", true)?,
+        ..Aggregation::default()
     })
 }
 

@@ -13,12 +13,8 @@ use crate::registry::resource;
 use crate::start::bootstrap::API_REGISTRATION;
 use crate::state::{State, Target};
 
-/// How often somebody is asked who answers.
-const AGAIN: Duration = Duration::from_secs(30);
-/// How soon somebody is asked again who does not; twice as long each time, up to [`AGAIN`].
+/// How soon somebody is asked again who does not answer; twice as long each time, up to the interval for those who do.
 const SOON: Duration = Duration::from_millis(5);
-/// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The user as whom the aggregator itself asks.
 pub(super) fn aggregator() -> User {
@@ -29,15 +25,16 @@ pub(super) fn aggregator() -> User {
 pub(super) async fn look_after(state: Weak<State>, remote: Arc<Remote>, shutdown: CancellationToken) {
     let mut failures = 0_u32;
     loop {
-        let answers = {
+        let (answers, interval) = {
             let Some(state) = state.upgrade().filter(|_| !remote.is_gone()) else { return };
             tokio::select! {
                 () = shutdown.cancelled() => return,
-                answers = look(&state, &remote) => answers,
+                answers = look(&state, &remote) => (answers, state.aggregator.options.interval),
             }
         };
         failures = if answers { 0 } else { failures.saturating_add(1) };
-        let wait = if answers { AGAIN } else { SOON.saturating_mul(1 << failures.min(13)).min(AGAIN) };
+        let soon = SOON.saturating_mul(1 << failures.min(13));
+        let wait = if answers { interval } else { soon.min(interval) };
         tokio::select! {
             () = shutdown.cancelled() => return,
             () = remote.changed.notified() => {}
@@ -96,7 +93,7 @@ async fn reach(state: &Arc<State>, remote: &Remote) -> Result<(), String> {
     let url = format!("https://{host}{}", remote.path());
     let (path, user) = (remote.path(), aggregator());
     let asked = proxy::ask(state, remote, &path, &[], &user);
-    let answer = match tokio::time::timeout(PATIENCE, asked).await {
+    let answer = match tokio::time::timeout(state.aggregator.options.patience, asked).await {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(why)) => Err(format!("Get \"{url}\": {why}")),
         Err(_elapsed) => Err(format!(

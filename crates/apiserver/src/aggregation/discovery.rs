@@ -1,7 +1,6 @@
 //! What others serve, as clients are told of it among all else.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::header;
 use pilothouse_value::{Value, json, parse};
@@ -11,10 +10,6 @@ use super::{Aggregator, Claim, Remote, check, proxy};
 use crate::authentication::user::User;
 use crate::state::State;
 
-/// How long what somebody serves is not asked again.
-const FRESH: Duration = Duration::from_secs(60);
-/// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(5);
 const EVERYTHING: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /// What somebody serves, as far as it is known.
@@ -35,10 +30,11 @@ pub(crate) struct Version {
 
 /// Asks what somebody serves, unless that was done lately. Whether they said it.
 pub(super) async fn refresh(state: &Arc<State>, remote: &Remote) -> bool {
-    if remote.served.lock().asked.is_some_and(|asked| asked.elapsed() < FRESH) {
+    let options = &state.aggregator.options;
+    if remote.served.lock().asked.is_some_and(|asked| asked.elapsed() < options.interval * 2) {
         return true;
     }
-    let found = tokio::time::timeout(PATIENCE, resources(state, remote)).await.ok().flatten();
+    let found = tokio::time::timeout(options.patience, resources(state, remote)).await.ok().flatten();
     let mut served = remote.served.lock();
     match found {
         Some(resources) => *served = Served { resources, asked: Some(Instant::now()) },

@@ -17,7 +17,7 @@ mod target;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use parking_lot::{Mutex, RwLock};
 use pilothouse_store::{Object, ResourceKey};
@@ -52,11 +52,16 @@ pub struct Aggregation {
     pub endpoints: bool,
     /// Whether an answer that leads elsewhere is refused (`--aggregator-reject-forwarding-redirect`). Default: yes.
     pub reject_redirects: bool,
+    /// How often somebody is asked who answers; what they serve and publish is asked for half as often. Default: 30 seconds.
+    pub interval: Duration,
+    /// How long an answer to a question for what is served may take. Default: 5 seconds.
+    pub patience: Duration,
 }
 
 impl Default for Aggregation {
     fn default() -> Aggregation {
-        Aggregation { client: None, endpoints: false, reject_redirects: true }
+        let (interval, patience) = (Duration::from_secs(30), Duration::from_secs(5));
+        Aggregation { client: None, endpoints: false, reject_redirects: true, interval, patience }
     }
 }
 

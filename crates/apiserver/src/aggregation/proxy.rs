@@ -2,7 +2,6 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt as _;
@@ -26,8 +25,6 @@ use crate::webhook::url;
 
 /// The longest answer that the server itself reads.
 const LONGEST_ANSWER: usize = 32 * 1024 * 1024;
-/// How long an answer to a question for what is served may take.
-const DISCOVERY: Duration = Duration::from_secs(5);
 /// What is said of answers to all requests.
 const UNCACHED: &str = "no-cache, private";
 /// What browsers may do is this server's to say.
@@ -129,7 +126,7 @@ where
     }
     *passed.headers_mut() = headers;
 
-    let limit = if is_discovery { DISCOVERY } else { state.tuning.request_timeout };
+    let limit = if is_discovery { state.aggregator.options.patience } else { state.tuning.request_timeout };
     let sending = connection::send(state, remote, passed, upgrades);
     let answered = if lasts || upgrades {
         sending.await

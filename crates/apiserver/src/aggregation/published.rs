@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use http::header;
 use pilothouse_schema::openapi::{self, merged};
@@ -17,11 +17,6 @@ use super::{Aggregator, Remote, proxy};
 use crate::authentication::user::User;
 use crate::pages::openapi::{Kept, hash};
 use crate::state::State;
-
-/// How long documents are not asked for again.
-const FRESH: Duration = Duration::from_secs(60);
-/// How long all answers together may take.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What somebody publishes, as far as it is known; what was known last if nobody answers any more.
 #[derive(Debug, Default)]
@@ -75,11 +70,12 @@ impl Added {
 
 /// Asks for what somebody publishes, unless that was done lately.
 pub(super) async fn refresh(state: &Arc<State>, remote: &Remote) {
-    if remote.published.lock().asked.is_some_and(|asked| asked.elapsed() < FRESH) {
+    let options = &state.aggregator.options;
+    if remote.published.lock().asked.is_some_and(|asked| asked.elapsed() < options.interval * 2) {
         return;
     }
     // What does not come in time is not known, and asked for again.
-    let _late = tokio::time::timeout(PATIENCE, learn(state, remote)).await;
+    let _late = tokio::time::timeout(options.patience, learn(state, remote)).await;
     remote.published.lock().asked = Some(Instant::now());
 }
 

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
-use pilothouse_apiserver::{LocalService, Server, Tuning, User};
+use pilothouse_apiserver::{Aggregation, LocalService, Server, Tuning, User};
 use pilothouse_value::stack::deeper;
 use pilothouse_value::{Value, parse};
 use tower::ServiceExt as _;
@@ -147,6 +147,9 @@ async fn replay(topic: &str, hooks: Option<Hooks>) {
     let steps = steps.as_array().unwrap();
     // Like the recorded servers, it knows its callers by tokens alone.
     let server = Server::builder().client_authorities("").require_service_accounts(false);
+    // However slow the machine is, nobody is asked while the conversation does not say so, and nobody is too late.
+    let (interval, patience) = (Duration::from_secs(3600), Duration::from_secs(60));
+    let server = server.aggregation(Aggregation { interval, patience, ..Aggregation::default() });
     let server = server.set_verbosity(Arc::new(|_| {})).start().unwrap();
     // The recorder's own user, whom webhooks are told of.
     let user = User { uid: "admin".into(), ..User::new("admin", ["system:masters"]) };
