@@ -72,15 +72,12 @@ fn sorted<'a>(list: &ListVal<'a>, keys: &ListVal<'a>) -> Outcome<'a> {
             keys.len()
         )));
     }
-    if list.is_empty() {
-        return Ok(Val::List(list.clone()));
-    }
     let keys: Vec<Val<'a>> = keys.items().collect();
-    let first = keys.first().map(Val::type_name).unwrap_or_default();
-    if keys.iter().any(|key| key.compare(key).is_err_and(|why| why == EvalError::NoSuchOverload)) {
+    let Some(first) = keys.first() else { return Ok(Val::List(list.clone())) };
+    if first.compare(first).is_err_and(|why| why == EvalError::NoSuchOverload) {
         return Err(EvalError::new("list elements must be comparable"));
     }
-    if keys.iter().any(|key| key.type_name() != first) {
+    if keys.iter().any(|key| key.type_name() != first.type_name()) {
         return Err(EvalError::new("list elements must have the same type"));
     }
     let mut pairs: Vec<(Val<'a>, Val<'a>)> = keys.into_iter().zip(list.items()).collect();

@@ -466,7 +466,9 @@ impl Parser<'_> {
         if RESERVED.contains(&text) {
             let message = format!("reserved identifier: {text}");
             self.issues.report(Some(start.start), message);
+            let before = self.issues.len();
             let end = if self.kind() == Kind::LParen { self.arguments()?.3.map(|_| ()) } else { Ok(()) };
+            self.issues.keep_syntax(before);
             let parsed = self.unspecified(start.start);
             return self.or_keep(end, parsed);
         }
