@@ -107,6 +107,9 @@ def main():
                 put("cel", json.loads(f'"{rule}"'))
             for schema in schemas(recorded):
                 put("definitions", text(schema) + "\n{}")
+    with open(os.path.join(RECORDED, "truth", "policies.json")) as f:
+        for expression in re.findall(r'"expression": "((?:[^"\\]|\\.)*)"', f.read()):
+            put("cel", json.loads(f'"{expression}"'))
     print("\n".join(f"{target}: {count}" for target, count in sorted(counts.items())))
 
 

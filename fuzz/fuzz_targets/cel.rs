@@ -18,13 +18,15 @@ fn env() -> &'static (Env, DeclType, Value) {
             .field("m", DeclType::map(DeclType::int(), Some(10)), true)
             .build();
         let value = json!({"i": 3, "s": "text", "l": ["a", "b", "1.2.3.4"], "m": {"a": 1, "b": 2}});
-        (Env::kubernetes().variable("self", object.clone()).build(), object, value)
+        // With all that any environment has: the newest functions, and what mutations make.
+        (Env::kubernetes_stored().variable("self", object.clone()).patches().build(), object, value)
     })
 }
 
 fuzz_target!(|text: &str| {
     let (env, object, value) = env();
     let Ok(program) = env.compile(text) else { return };
+    let _estimate = program.estimate_cost(object);
     let Ok(this) = Val::view(value, object) else { return };
     let _evaluation = program.eval(&[("self", this)], Some(PER_CALL_LIMIT));
 });

@@ -210,7 +210,7 @@ pub(super) fn declare(builder: EnvBuilder, has_authorizer: bool) -> EnvBuilder {
     let builder = builder
         .variable("object", DeclType::dynamic())
         .variable("oldObject", DeclType::dynamic())
-        .variable("namespaceObject", namespace_type())
+        .variable("namespaceObject", namespace_type().clone())
         .variable("request", request_type().clone());
     if !has_authorizer {
         return builder;
@@ -263,7 +263,12 @@ fn request_type() -> &'static DeclType {
 }
 
 /// The type of `namespaceObject`.
-fn namespace_type() -> DeclType {
+fn namespace_type() -> &'static DeclType {
+    static TYPE: OnceLock<DeclType> = OnceLock::new();
+    TYPE.get_or_init(make_namespace_type)
+}
+
+fn make_namespace_type() -> DeclType {
     let text = || DeclType::string(None);
     let texts = || DeclType::map(text(), None);
     let condition = DeclType::object("kubernetes.NamespaceCondition")

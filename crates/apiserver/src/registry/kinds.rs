@@ -188,7 +188,7 @@ fn label_namespace(resource: &Resource, value: &mut Value) {
     }
 }
 
-/// Checks the rules of the kind. `old` is the object before an update. A large definition is checked where it holds up
+/// Checks the rules of the kind. `old` is the object before an update. A large definition or policy is checked where it holds up
 /// nobody.
 pub(crate) async fn validate(
     context: &Context,
@@ -199,6 +199,8 @@ pub(crate) async fn validate(
     let mut errors = if resource.is(crd::GROUP, crd::PLURAL) && heavy::is_large(new) {
         let (new, old) = (new.clone(), old.cloned());
         heavy::run(move || definition::validate(&new, old.as_deref())).await
+    } else if admission::is_policy(resource) {
+        policy_rules(resource, new, old, None).await
     } else {
         rules(context, resource, new, old.map(Arc::as_ref))
     };
@@ -210,19 +212,38 @@ pub(crate) async fn validate(
         && !resource.is(crd::GROUP, crd::PLURAL)
         && !admission::webhook::configures_webhooks(resource);
     if let Some(given) = context.given().filter(|_| shows_given) {
-        errors = metadata::validate_finalizers(resource, None, new);
-        let old = old.map(Arc::as_ref);
-        errors.extend(if admission::is_policy(resource) {
-            admission::check_policy(resource, new, old, Some(&given))
+        errors = if admission::is_policy(resource) {
+            policy_rules(resource, new, old, Some(&given)).await
         } else {
-            builtin::validate_as_given(&resource.gvk(), new, old, context.state.tuning.pods, &given)
-        });
+            let mut errors = metadata::validate_finalizers(resource, None, new);
+            let (gvk, old, pods) = (resource.gvk(), old.map(Arc::as_ref), context.state.tuning.pods);
+            errors.extend(builtin::validate_as_given(&gvk, new, old, pods, &given));
+            errors
+        };
     }
     // The pods of a node in this process have addresses of the loopback network, and there Services lead.
     let leads_to_pods = resource.is("", "endpoints") || resource.is("discovery.k8s.io", "endpointslices");
     if leads_to_pods && !errors.is_empty() && context.state.kubelet.read().is_some() {
         errors.retain(|error| !error.body().contains("may not be in the loopback range"));
     }
+    errors
+}
+
+/// What is wrong with an admission policy. The many expressions of a large one are compiled where that holds up nobody.
+async fn policy_rules(
+    resource: &Arc<Resource>,
+    new: &Value,
+    old: Option<&Arc<Value>>,
+    given: Option<&Value>,
+) -> Vec<field::Error> {
+    let mut errors = metadata::validate_finalizers(resource, None, new);
+    errors.extend(if heavy::is_large(new) {
+        let (resource, new) = (Arc::clone(resource), new.clone());
+        let (old, given) = (old.cloned(), given.cloned());
+        heavy::run(move || admission::check_policy(&resource, &new, old.as_deref(), given.as_ref())).await
+    } else {
+        admission::check_policy(resource, new, old.map(Arc::as_ref), given)
+    });
     errors
 }
 
@@ -234,8 +255,6 @@ fn rules(context: &Context, resource: &Resource, new: &Value, old: Option<&Value
         let mut errors = metadata::validate_finalizers(resource, None, new);
         if admission::webhook::configures_webhooks(resource) {
             errors.extend(builtin::validate_webhooks(new, old, &admission::check_condition));
-        } else if admission::is_policy(resource) {
-            errors.extend(admission::check_policy(resource, new, old, None));
         } else {
             errors.extend(builtin::validate(&resource.gvk(), new, old, context.state.tuning.pods));
         }
