@@ -238,7 +238,8 @@ impl Checker<'_> {
     }
 
     fn resolve(&self, name: &str) -> Option<Found> {
-        if let Some(ty) = self.local(name) {
+        // With a dot it is none of a macro, whatever the macro calls it.
+        if let Some(ty) = self.local(name).filter(|_| !name.starts_with('.')) {
             return Some(Found { name: name.into(), ty: ty.clone(), reference: Reference::Variable });
         }
         let is_shadowed = name.strip_prefix('.').is_some_and(|name| self.local(name).is_some());

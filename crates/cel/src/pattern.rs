@@ -246,7 +246,9 @@ impl<'a> Translator<'a> {
             self.out.push('(');
             return Ok(true);
         };
-        if let Some(named) = after.strip_prefix("P<").or_else(|| after.strip_prefix('<')) {
+        // Without anything after it, what begins a name does not.
+        let named = after.strip_prefix("P<").or_else(|| after.strip_prefix('<'));
+        if let Some(named) = named.filter(|named| !named.is_empty()) {
             let Some(end) = named.find('>') else {
                 return Err(PatternError::new("invalid named capture", start));
             };
@@ -255,22 +257,32 @@ impl<'a> Translator<'a> {
             if name.is_empty() || !name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric()) {
                 return Err(PatternError::new("invalid named capture", consumed(start, rest)));
             }
-            if self.out.contains(&format!("(?P<n{name}>")) {
-                return Err(PatternError::new("duplicate capture group name", name));
-            }
-            // A name may start with a digit in Go and not in Rust; captures are never asked for, only matched.
-            self.out.push_str(&format!("(?P<n{name}>"));
+            // Groups are never asked for by their names, which Rust would not have twice, nor with a digit first.
+            self.out.push('(');
             self.rest = rest;
             return Ok(true);
         }
-        let mut flags = String::new();
+        let (mut on, mut off): (String, Option<String>) = (String::new(), None);
         for (at, c) in after.char_indices() {
-            match c {
-                'i' | 'm' | 's' | 'U' => flags.push(c),
-                '-' if !flags.contains('-') => flags.push(c),
-                ':' | ')' if !flags.ends_with('-') && (c == ':' || !flags.is_empty()) => {
+            match (c, &mut off) {
+                // Of a flag that is there twice the last counts.
+                ('i' | 'm' | 's' | 'U', Some(off)) => {
+                    on.retain(|flag| flag != c);
+                    off.retain(|flag| flag != c);
+                    off.push(c);
+                }
+                ('i' | 'm' | 's' | 'U', None) => {
+                    on.retain(|flag| flag != c);
+                    on.push(c);
+                }
+                ('-', None) => off = Some(String::new()),
+                (':' | ')', off) if off.as_ref().is_none_or(|off| !off.is_empty()) => {
                     self.rest = after.get(at + 1..).unwrap_or_default();
-                    self.out.push_str(&format!("(?{flags}{c}"));
+                    let off = off.as_ref().map(|off| format!("-{off}")).unwrap_or_default();
+                    // `(?)` is nothing at all.
+                    if c == ':' || !on.is_empty() || !off.is_empty() {
+                        self.out.push_str(&format!("(?{on}{off}{c}"));
+                    }
                     return Ok(c == ':');
                 }
                 _ => {
@@ -282,7 +294,7 @@ impl<'a> Translator<'a> {
                 }
             }
         }
-        Err(PatternError::new("missing closing )", self.source))
+        Err(PatternError::new("invalid or unsupported Perl syntax", start))
     }
 
     /// Reads an escape outside of a class.
@@ -348,8 +360,12 @@ impl<'a> Translator<'a> {
                 if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
                     return Err(PatternError::new("invalid character class range", consumed(start, rest)));
                 }
+                let class = format!("\\{}{{{name}}}", if negated { 'P' } else { 'p' });
+                if regex_syntax::Parser::new().parse(&class).is_err() {
+                    return Err(PatternError::new("invalid character class range", consumed(start, rest)));
+                }
                 self.rest = rest;
-                return Ok(Some(format!("\\{}{{{name}}}", if negated { 'P' } else { 'p' })));
+                return Ok(Some(class));
             }
             _ => return Ok(None),
         };
@@ -385,8 +401,12 @@ impl<'a> Translator<'a> {
             }
             'x' => {
                 let (hex, rest) = match rest.strip_prefix('{') {
-                    Some(braced) => match braced.split_once('}') {
-                        Some(parts) => parts,
+                    Some(braced) => match braced.char_indices().find(|(at, c)| *c == '}' || !is_hex(braced, *at)) {
+                        Some((at, '}')) => (
+                            braced.get(..at).unwrap_or_default(),
+                            braced.get(at + 1..).unwrap_or_default(),
+                        ),
+                        Some((at, c)) => return invalid(braced.get(at + c.len_utf8()..).unwrap_or_default()),
                         None => return invalid(""),
                     },
                     None => match rest.split_at_checked(2) {
@@ -500,6 +520,15 @@ fn is_posix_class(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
+/// Whether a text is hexadecimal to this place, with it, and the number of a character so far.
+fn is_hex(text: &str, at: usize) -> bool {
+    let digits = text.get(..=at).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+    let digits = digits.map(|digits| digits.trim_start_matches('0'));
+    digits.is_some_and(|digits| {
+        digits.is_empty() || u32::from_str_radix(digits, 16).is_ok_and(|number| number <= u32::from(char::MAX))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -555,6 +584,10 @@ mod tests {
             ("[a", "missing closing ]: `[a`"),
             ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
             ("(?x)a", "invalid or unsupported Perl syntax: `(?x`"),
+            ("a(?", "invalid or unsupported Perl syntax: `(?`"),
+            ("a(?i-s", "invalid or unsupported Perl syntax: `(?i-s`"),
+            ("(?P<", "invalid or unsupported Perl syntax: `(?P`"),
+            ("(?<", "invalid or unsupported Perl syntax: `(?<`"),
             ("(?<=a)", "invalid named capture: `(?<=a)`"),
             (r"\8", r"invalid escape sequence: `\8`"),
             (r"\1", r"invalid escape sequence: `\1`"),

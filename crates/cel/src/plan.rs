@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use crate::ast::{Call, Entry, Expr, Fold, Kind, List, Literal, Select, Struct, operators};
-use crate::check::{Checked, Reference};
+use crate::check::{Checked, Reference, known_type};
 use crate::cost::CallCost;
 use crate::error::EvalError;
 use crate::eval::{check_qualifier, named};
@@ -184,6 +184,13 @@ impl<'c> Planner<'c> {
             }
             return Ok(Node::Const(Val::Type(TypeVal(ty.clone()))));
         }
+        // Upstream looks even a variable whose value is a type up among the types.
+        if matches!(self.checked.ty(expr.id), Type::Type(_)) {
+            return match known_type(name) {
+                Some(ty) => Ok(Node::Const(Val::Type(TypeVal::from(&ty)))),
+                None => Err(EvalError::new(format!("reference to undefined type: {name}"))),
+            };
+        }
         let start = match name.strip_prefix('.') {
             Some(global) => Start::Variable(global.into()),
             None => match self.locals.iter().rposition(|local| *local == name) {
@@ -359,6 +366,8 @@ impl<'c> Planner<'c> {
         let is_bind = matches!(&range, Node::Const(Val::List(list)) if list.is_empty())
             && matches!(fold.condition.kind, Kind::Literal(Literal::Bool(false)));
         if is_bind {
+            // It never runs, and may be wrong all the same.
+            self.node(&fold.step)?;
             let result = self.node(&fold.result)?;
             self.locals.truncate(base);
             return Ok(Node::Bind(Box::new([init, result])));

@@ -5,9 +5,32 @@ mod parse;
 use std::cmp::Ordering;
 use std::fmt;
 
+use pilothouse_value::field::quote;
+
 pub(crate) use parse::{
     parse_date, parse_duration, parse_loose_date_time, parse_loose_duration, parse_rfc3339,
 };
+
+/// The number that Go reads from a text (`strconv.Atoi`), or what it says instead: of a number that is too large at once, whatever
+/// comes after it.
+pub(crate) fn atoi(text: &str) -> Result<i64, String> {
+    let wrong = |why: &str| Err(format!("strconv.Atoi: parsing {}: {why}", quote(text)));
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if digits.is_empty() {
+        return wrong("invalid syntax");
+    }
+    let mut number = 0_u64;
+    for b in digits.bytes() {
+        if !b.is_ascii_digit() {
+            return wrong("invalid syntax");
+        }
+        let next = number.checked_mul(10).and_then(|number| number.checked_add(u64::from(b - b'0')));
+        let Some(next) = next else { return wrong("value out of range") };
+        number = next;
+    }
+    let signed = if text.starts_with('-') { 0_i64.checked_sub_unsigned(number) } else { i64::try_from(number).ok() };
+    signed.map_or_else(|| wrong("value out of range"), Ok)
+}
 
 /// First second of the year 1, in seconds since 1970.
 const MIN_SECONDS: i64 = -62_135_596_800;
@@ -108,10 +131,7 @@ impl Timestamp {
     /// The offset at this point of a named time zone, or of one that is written `+02:00`.
     pub(crate) fn offset_in(self, zone: &str) -> Result<i32, String> {
         let Some((hours, minutes)) = zone.split_once(':') else { return self.offset_in_named(zone) };
-        let number = |text: &str| {
-            text.parse::<i64>().map_err(|_| format!("strconv.Atoi: parsing {text:?}: invalid syntax"))
-        };
-        let (hours, minutes) = (number(hours)?, number(minutes)?);
+        let (hours, minutes) = (atoi(hours)?, atoi(minutes)?);
         if !(0..=59).contains(&minutes) {
             return Err(format!("timezone offset minutes out of range [0, 59]: {zone}"));
         }

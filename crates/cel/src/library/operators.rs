@@ -165,7 +165,8 @@ pub(super) fn map_insert<'a>(args: &[Val<'a>]) -> Outcome<'a> {
     };
     let mut builder = MapBuilder::from_map(map.clone())?;
     for (key, value) in added {
-        let shown = key.clone();
+        // Go prints the number of its null.
+        let shown = if let Val::Null = key { Val::Int(0) } else { key.clone() };
         if !builder.insert(key, value)? {
             return Err(EvalError::new(format!("insert failed: key {shown} already exists")));
         }

@@ -4,6 +4,7 @@ use super::{Outcome, convert, no_such_overload};
 use pilothouse_value::field::quote;
 
 use crate::error::EvalError;
+use crate::time::atoi;
 use crate::val::{MapVal, Val};
 
 /// Digits after the point when nothing else is said.
@@ -61,13 +62,14 @@ impl<'t> Template<'t> {
                 return Err(format!("index {used} out of range"));
             }
             let (precision, clause) = precision(clause)?;
-            let kind = clause.chars().next().unwrap_or_default();
+            // A clause is one byte; of a longer character the first is shown.
+            let kind = clause.bytes().next().map_or('\0', char::from);
             if !"sdfebxXo".contains(kind) {
                 return Err(format!(
                     "could not parse formatting clause: unrecognized formatting clause \"{kind}\""
                 ));
             }
-            self.rest = clause.get(kind.len_utf8()..).unwrap_or_default();
+            self.rest = clause.get(1..).unwrap_or_default();
             return Ok(Some(Clause { kind, precision, before }));
         }
     }
@@ -115,15 +117,13 @@ fn precision(clause: &str) -> Result<(Option<usize>, &str), String> {
     if rest.is_empty() {
         return Err(format!("{PREFIX}could not find end of precision specifier"));
     }
-    match digits.parse::<usize>() {
+    let precision = atoi(digits)
+        .map_err(|why| format!("{PREFIX}error while converting precision to integer: {why}"))?;
+    match usize::try_from(precision) {
         Ok(precision) if precision <= MAX_PRECISION => Ok((Some(precision), rest)),
-        Ok(precision) => {
+        _ => {
             let why = format!("precision {precision} exceeds maximum allowed precision {MAX_PRECISION}");
             Err(format!("{PREFIX}{why}"))
-        }
-        Err(_) => {
-            let why = format!("strconv.Atoi: parsing {}: invalid syntax", quote(digits));
-            Err(format!("{PREFIX}error while converting precision to integer: {why}"))
         }
     }
 }

@@ -187,12 +187,17 @@ pub(super) fn join<'a>(args: &[Val<'a>]) -> Outcome<'a> {
         if at > 0 {
             joined.push_str(separator);
         }
-        match item? {
-            Val::String(item) => joined.push_str(&item),
+        let other = match item {
+            Ok(Val::String(item)) => {
+                joined.push_str(&item);
+                continue;
+            }
             // Go prints null as the number that stands for it.
-            Val::Null => return Err(EvalError::new("join: invalid input: 0")),
-            other => return Err(EvalError::new(format!("join: invalid input: {other}"))),
-        }
+            Ok(Val::Null) => "0".to_owned(),
+            Ok(other) => other.to_string(),
+            Err(why) => why.to_string(),
+        };
+        return Err(EvalError::new(format!("join: invalid input: {other}")));
     }
     Ok(text(joined))
 }
