@@ -401,11 +401,13 @@ impl<'a> Translator<'a> {
             }
             'x' => {
                 let (hex, rest) = match rest.strip_prefix('{') {
-                    Some(braced) => match braced.char_indices().find(|(at, c)| *c == '}' || !is_hex(braced, *at)) {
-                        Some((at, '}')) => (
-                            braced.get(..at).unwrap_or_default(),
-                            braced.get(at + 1..).unwrap_or_default(),
-                        ),
+                    Some(braced) => match braced
+                        .char_indices()
+                        .find(|(at, c)| *c == '}' || !is_hex(braced, *at))
+                    {
+                        Some((at, '}')) => {
+                            (braced.get(..at).unwrap_or_default(), braced.get(at + 1..).unwrap_or_default())
+                        }
                         Some((at, c)) => return invalid(braced.get(at + c.len_utf8()..).unwrap_or_default()),
                         None => return invalid(""),
                     },
@@ -525,7 +527,8 @@ fn is_hex(text: &str, at: usize) -> bool {
     let digits = text.get(..=at).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
     let digits = digits.map(|digits| digits.trim_start_matches('0'));
     digits.is_some_and(|digits| {
-        digits.is_empty() || u32::from_str_radix(digits, 16).is_ok_and(|number| number <= u32::from(char::MAX))
+        digits.is_empty()
+            || u32::from_str_radix(digits, 16).is_ok_and(|number| number <= u32::from(char::MAX))
     })
 }
 

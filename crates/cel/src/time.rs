@@ -28,7 +28,8 @@ pub(crate) fn atoi(text: &str) -> Result<i64, String> {
         let Some(next) = next else { return wrong("value out of range") };
         number = next;
     }
-    let signed = if text.starts_with('-') { 0_i64.checked_sub_unsigned(number) } else { i64::try_from(number).ok() };
+    let signed =
+        if text.starts_with('-') { 0_i64.checked_sub_unsigned(number) } else { i64::try_from(number).ok() };
     signed.map_or_else(|| wrong("value out of range"), Ok)
 }
 

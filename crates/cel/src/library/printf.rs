@@ -117,8 +117,8 @@ fn precision(clause: &str) -> Result<(Option<usize>, &str), String> {
     if rest.is_empty() {
         return Err(format!("{PREFIX}could not find end of precision specifier"));
     }
-    let precision = atoi(digits)
-        .map_err(|why| format!("{PREFIX}error while converting precision to integer: {why}"))?;
+    let precision =
+        atoi(digits).map_err(|why| format!("{PREFIX}error while converting precision to integer: {why}"))?;
     match usize::try_from(precision) {
         Ok(precision) if precision <= MAX_PRECISION => Ok((Some(precision), rest)),
         _ => {
