@@ -11,6 +11,32 @@ pub(crate) use parse::{
     parse_date, parse_duration, parse_loose_date_time, parse_loose_duration, parse_rfc3339,
 };
 
+/// A span of nanoseconds as Go prints it: `1h0m1.5s`, `20ms`.
+pub(crate) fn go_duration(nanos: i64) -> String {
+    let sign = if nanos < 0 { "-" } else { "" };
+    let whole = nanos.unsigned_abs();
+    let fraction = |unit: u64, places: usize| {
+        let digits = format!("{:0places$}", whole % unit);
+        let digits = digits.trim_end_matches('0');
+        if digits.is_empty() { String::new() } else { format!(".{digits}") }
+    };
+    match whole {
+        0 => "0s".to_owned(),
+        1..1_000 => format!("{sign}{whole}ns"),
+        1_000..1_000_000 => format!("{sign}{}{}µs", whole / 1_000, fraction(1_000, 3)),
+        1_000_000..1_000_000_000 => format!("{sign}{}{}ms", whole / 1_000_000, fraction(1_000_000, 6)),
+        _ => {
+            let (seconds, part) = (whole / 1_000_000_000, fraction(1_000_000_000, 9));
+            let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+            match (hours, minutes) {
+                (0, 0) => format!("{sign}{seconds}{part}s"),
+                (0, _) => format!("{sign}{minutes}m{seconds}{part}s"),
+                _ => format!("{sign}{hours}h{minutes}m{seconds}{part}s"),
+            }
+        }
+    }
+}
+
 /// The number that Go reads from a text (`strconv.Atoi`), or what it says instead: of a number that is too large at once, whatever
 /// comes after it.
 pub(crate) fn atoi(text: &str) -> Result<i64, String> {
@@ -185,15 +211,35 @@ impl Ord for Timestamp {
 }
 
 /// RFC 3339 in the offset in which it was written, without trailing zeros of the fraction.
-impl fmt::Display for Timestamp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Timestamp {
+    /// As Go prints it where nobody says how: `2006-01-02 15:04:05 +0000 UTC`.
+    pub(crate) fn go_string(self) -> String {
+        if self.offset == 0 {
+            return format!("{} +0000 UTC", self.date_and_clock(' '));
+        }
+        let minutes = self.offset.abs() / 60;
+        let sign = if self.offset < 0 { '-' } else { '+' };
+        // The zone has no name, so that its offset stands for that too.
+        let zone = format!("{sign}{:02}{:02}", minutes / 60, minutes % 60);
+        format!("{} {zone} {zone}", self.date_and_clock(' '))
+    }
+
+    fn date_and_clock(self, between: char) -> String {
         let at = self.fields(self.offset);
         let (year, month, day) = (at.year, at.month, at.day);
-        write!(f, "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}", at.hour, at.minute, at.second)?;
+        let (hour, minute, second) = (at.hour, at.minute, at.second);
+        let mut text = format!("{year:04}-{month:02}-{day:02}{between}{hour:02}:{minute:02}:{second:02}");
         if self.nanos > 0 {
-            let digits = format!("{:09}", self.nanos);
-            write!(f, ".{}", digits.trim_end_matches('0'))?;
+            text.push('.');
+            text.push_str(format!("{:09}", self.nanos).trim_end_matches('0'));
         }
+        text
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.date_and_clock('T'))?;
         if self.offset == 0 {
             return f.write_str("Z");
         }

@@ -15,7 +15,7 @@ use pilothouse_value::Value;
 use crate::decl::DeclType;
 use crate::error::EvalError;
 use crate::library::authz::{self, Authorizer, ResourceSubject};
-use crate::time::Timestamp;
+use crate::time::{Timestamp, go_duration};
 use crate::types::{HostType, Type};
 
 pub(crate) use equal::add_lists;
@@ -214,8 +214,8 @@ impl fmt::Display for Val<'_> {
             Self::Double(value) => f.write_str(&pilothouse_value::go_print::float(*value)),
             Self::String(text) => f.write_str(text),
             Self::Bytes(bytes) => write!(f, "{bytes:?}"),
-            Self::Timestamp(at) => write!(f, "{at}"),
-            Self::Duration(nanos) => write!(f, "{nanos}ns"),
+            Self::Timestamp(at) => f.write_str(&at.go_string()),
+            Self::Duration(nanos) => f.write_str(&go_duration(*nanos)),
             Self::Type(ty) => f.write_str(ty.name()),
             Self::Optional(Some(value)) => write!(f, "optional({value})"),
             Self::Optional(None) => f.write_str("optional.none()"),
