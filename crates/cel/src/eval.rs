@@ -236,7 +236,12 @@ impl<'p, 'v, 'a> Machine<'p, 'v, 'a> {
             Some(why) => Err(why),
             None if !admits() => Err(named(EvalError::NoSuchOverload, &call.name, args)),
             None => match &call.pattern {
-                Some(pattern) => crate::library::regex::with_pattern(&call.name, pattern, args),
+                // With the expression at hand, upstream comes past where a call is named.
+                Some(pattern) => {
+                    crate::library::regex::with_pattern(&call.name, pattern, args).map_err(|why| {
+                        if why == EvalError::NoSuchOverload { EvalError::unnamed_overload() } else { why }
+                    })
+                }
                 None => (call.func)(args),
             }
             .map_err(|why| named(why, &call.name, args)),
