@@ -18,7 +18,7 @@ use crate::node::{Node, NodeError, NodeOptions};
 use crate::{accounts, garbage, namespaces, quotas, roles, scheduler, services, taints, tokens, workloads};
 
 /// The longest that a shutdown waits for tasks to end.
-const SHUTDOWN_WITHIN: Duration = Duration::from_secs(10);
+const SHUTDOWN_WITHIN: Duration = Duration::from_secs(30);
 
 /// What a cluster has beside its API.
 #[derive(Clone, Debug)]
@@ -124,7 +124,7 @@ impl Cluster {
     }
 
     /// Stops everything and waits until it has stopped: the node and its processes first, within its own bounds, then the
-    /// controllers, ten seconds at most. Temporary folders are removed.
+    /// controllers, half a minute at most. Temporary folders are removed.
     pub async fn shutdown(self) {
         if let Some(node) = self.node {
             node.shutdown().await;

@@ -27,8 +27,9 @@ use super::status::{Ended, Snapshot, State};
 const CHUNK: usize = 16 << 10;
 /// How many chunks an attached client may be behind before it misses some.
 const ATTACH_QUEUE: usize = 256;
-/// How long after a program's end its last words are waited for.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+/// How long after a program's end its last words are waited for. All that could hold its pipes open is killed by then: a busy
+/// machine alone takes time to read what is in them.
+const LAST_WORDS: Duration = Duration::from_secs(20);
 /// How long to wait before a container that could not be made is tried again.
 const CONFIG_RETRY: Duration = Duration::from_secs(2);
 /// A container that ran so long is no longer thought to crash in a loop.

@@ -230,7 +230,7 @@ impl Node {
     /// [`NodeOptions::shutdown_grace`] at most. The pods' objects stay as they are.
     pub async fn shutdown(mut self) {
         /// What it takes to wait for what SIGKILL has ended, and to remove files.
-        const REST: Duration = Duration::from_secs(5);
+        const REST: Duration = Duration::from_secs(30);
         // First no new pods.
         self.stop.cancel();
         self.tasks.shutdown().await;

@@ -288,7 +288,10 @@ proptest! {
     fn a_canonical_quantity_is_its_own_canonical_form(text in "[+-]?[0-9]{0,22}\\.?[0-9]{0,22}(n|u|m||k|M|G|E|Ki|Ei|e-?[0-9]{1,3}|E)") {
         if let Ok(quantity) = text.parse::<Quantity>() {
             let canonical = Quantity::canonical(&text).unwrap();
-            prop_assert_eq!(canonical.parse::<Quantity>(), Ok(quantity));
+            // Beyond a quintillion upstream's units end, and it writes none.
+            if quantity.nano().unsigned_abs() < 10u128.pow(30) {
+                prop_assert_eq!(canonical.parse::<Quantity>(), Ok(quantity));
+            }
             prop_assert_eq!(Quantity::canonical(&canonical), Ok(canonical));
         }
     }
@@ -317,6 +320,14 @@ proptest! {
         let again: Quantity = quantity.to_string().parse().unwrap();
         prop_assert_eq!(quantity, again);
     }
+}
+
+/// As upstream's `constructBytes`, which finds no unit for ten to the power of 21 and writes what is before it.
+#[test]
+fn a_decimal_quantity_beyond_a_quintillion_loses_its_unit_as_upstreams_does() {
+    assert_eq!(Quantity::canonical("999E").as_deref(), Ok("999E"));
+    assert_eq!(Quantity::canonical("1000E").as_deref(), Ok("1"));
+    assert_eq!(Quantity::canonical("1e21").as_deref(), Ok("1e21"));
 }
 
 #[test]
