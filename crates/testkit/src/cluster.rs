@@ -18,7 +18,7 @@ use crate::operator::Operator;
 use crate::record::{Fault, Faults};
 use crate::wait::{Wait, decode};
 
-/// How long a test waits for a state, on its own clock.
+/// How long a test waits for a state on a clock that is held; on one that runs it is the wall clock's limit.
 const LIMIT: Duration = Duration::from_secs(60);
 /// How long a test waits for a state on the wall clock.
 const WALL_LIMIT: Duration = Duration::from_secs(120);
@@ -35,11 +35,9 @@ pub struct Cluster {
 
 impl Cluster {
     pub(crate) async fn start(options: &Options) -> Result<Self> {
-        Ok(Self {
-            environment: Arc::new(Environment::start(options).await?),
-            limit: LIMIT,
-            faults: Faults::default(),
-        })
+        let environment = Arc::new(Environment::start(options).await?);
+        let limit = if environment.is_paused() { LIMIT } else { WALL_LIMIT };
+        Ok(Self { environment, limit, faults: Faults::default() })
     }
 
     pub(crate) async fn stop(&self) {

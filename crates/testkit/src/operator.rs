@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::record::Record;
 use crate::wait::wall_clock;
 
-/// How long an operator may take to come to rest, on the test's clock and on the wall clock.
+/// How long an operator may take to come to rest, on a clock that is held and on the wall clock.
 const LIMIT: Duration = Duration::from_secs(60);
 const WALL_LIMIT: Duration = Duration::from_secs(120);
 /// How often an operator may still answer a change of somebody else before it counts as never quiet.
@@ -71,12 +71,13 @@ impl Operator {
                 }
             }
         };
+        let limit = if environment.is_paused() { LIMIT } else { WALL_LIMIT };
         let not_idle =
             |limit: Duration| Err(Error::NotIdle(format!("it still works after {} s", limit.as_secs())));
         tokio::select! {
             rested = rest => rested,
             () = self.record.repeats(RESTLESS) => Err(Error::NotQuiet { writes: self.record.since(before) }),
-            () = tokio::time::sleep(LIMIT) => not_idle(LIMIT),
+            () = tokio::time::sleep(limit) => not_idle(limit),
             () = wall_clock(WALL_LIMIT) => not_idle(WALL_LIMIT),
         }
     }

@@ -1,6 +1,6 @@
 //! The operator is killed and started again: every ActionSet comes to its end, and nothing is done twice.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use futures::{StreamExt as _, TryStreamExt as _};
@@ -43,13 +43,13 @@ impl Drop for Life {
 
 /// Plays the node for all pods of tasks: each runs a while and succeeds. Counts the pods of each step.
 async fn node(stage: Stage, ran: Arc<Mutex<HashMap<String, Vec<String>>>>) {
+    const LABELS: &str = "createdBy=kanister";
     let api: Api<Pod> = stage.cluster.api();
-    let list = api.list(&ListParams::default()).await.unwrap();
-    let version = list.metadata.resource_version.unwrap_or_default();
-    let watch = api.watch(&WatchParams::default().labels("createdBy=kanister"), &version).await.unwrap();
-    let mut watch = watch.boxed();
-    while let Ok(Some(event)) = watch.try_next().await {
-        let WatchEvent::Added(pod) = event else { continue };
+    let mut seen = HashSet::new();
+    let mut take = |pod: Pod| {
+        if !seen.insert(pod.uid()) {
+            return;
+        }
         let labels = pod.labels();
         let step = format!(
             "{}/{}",
@@ -61,6 +61,19 @@ async fn node(stage: Stage, ran: Arc<Mutex<HashMap<String, Vec<String>>>>) {
             tokio::time::sleep(Duration::from_millis(4)).await;
             let _ = stage.end_pod(&pod, &output("path", "/x"), 0).await;
         });
+    };
+    // A watch ends after some minutes, and on a slow machine the test does not.
+    loop {
+        let list = api.list(&ListParams::default().labels(LABELS)).await.unwrap();
+        list.items.into_iter().for_each(&mut take);
+        let version = list.metadata.resource_version.unwrap_or_default();
+        let watch = api.watch(&WatchParams::default().labels(LABELS), &version).await.unwrap();
+        let mut watch = watch.boxed();
+        while let Ok(Some(event)) = watch.try_next().await {
+            if let WatchEvent::Added(pod) = event {
+                take(pod);
+            }
+        }
     }
 }
 

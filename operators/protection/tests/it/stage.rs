@@ -118,15 +118,15 @@ impl Stage {
             return Ok(pod);
         }
         let version = list.metadata.resource_version.unwrap_or_default();
-        // The server ends the watch after a minute, which bounds the wait.
-        let watch = api.watch(&WatchParams::default().labels(&selector).timeout(60), &version).await?;
+        // The server ends the watch after some minutes, which bounds the wait.
+        let watch = api.watch(&WatchParams::default().labels(&selector).timeout(240), &version).await?;
         let mut watch = watch.boxed();
         while let Some(event) = watch.try_next().await? {
             if let WatchEvent::Added(pod) = event {
                 return Ok(pod);
             }
         }
-        panic!("no pod of the phase {phase} of {set} within a minute")
+        panic!("no pod of the phase {phase} of {set} within four minutes")
     }
 
     async fn step(&self, set: &str, phase: &str) -> Result<String> {
