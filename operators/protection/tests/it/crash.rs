@@ -46,7 +46,7 @@ async fn node(stage: Stage, ran: Arc<Mutex<HashMap<String, Vec<String>>>>) {
     const LABELS: &str = "createdBy=kanister";
     let api: Api<Pod> = stage.cluster.api();
     let mut seen = HashSet::new();
-    let mut take = |pod: Pod| {
+    let mut take = move |pod: Pod| {
         if !seen.insert(pod.uid()) {
             return;
         }
