@@ -49,7 +49,7 @@ pub use validation::{
     validate_webhooks,
 };
 pub use warnings::{Amounts, status_warnings, warnings};
-pub use write::{write_item_json, write_json};
+pub use write::{metadata_json, write_item_json, write_json};
 
 pub(crate) use types::kinds_of_type;
 

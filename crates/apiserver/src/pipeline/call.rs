@@ -75,7 +75,7 @@ impl Call<'_> {
             // The path is enough to tell what it is, as for built-in kinds.
             return intake::decode(encoding, &bytes, Numbers::Spelled);
         }
-        intake::decode_object(encoding, &bytes, &self.target.resource)
+        intake::decode_object(encoding, &bytes, &self.target.resource, self.target.subresource.as_deref())
     }
 
     async fn get(&self) -> Result<Response<Body>, Status> {

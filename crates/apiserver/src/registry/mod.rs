@@ -1,5 +1,6 @@
 //! Everything that is served, by group, version and plural name. Requests read it without a lock.
 
+pub(crate) mod eviction;
 pub(crate) mod kinds;
 pub(crate) mod resource;
 pub(crate) mod strategy;

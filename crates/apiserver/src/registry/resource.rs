@@ -162,6 +162,15 @@ impl Resource {
         api_version(&self.group, &self.version)
     }
 
+    /// The kind that is read at a subresource; the resource's own without one.
+    pub(crate) fn gvk_at(&self, subresource: Option<&str>) -> Gvk {
+        match subresource.and_then(|name| self.subresource(name)) {
+            Some(sub) if sub.version.is_empty() => Gvk::new(&*self.group, &*self.version, &*sub.kind),
+            Some(sub) => Gvk::new(&*sub.group, &*sub.version, &*sub.kind),
+            None => self.gvk(),
+        }
+    }
+
     /// A subresource by name.
     pub fn subresource(&self, name: &str) -> Option<&Subresource> {
         self.subresources.iter().find(|sub| sub.name == name)

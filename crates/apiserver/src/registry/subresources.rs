@@ -2,19 +2,18 @@
 
 use pilothouse_merge::managed;
 use pilothouse_schema::{Schema, builtin};
-use pilothouse_value::selector::LabelSelector;
 use pilothouse_value::{Gvk, Status, Value, json, object};
 
 use crate::admission::{self, Attributes};
 use crate::answer::document::Document;
 use crate::authentication::{authenticator, tokens};
 use crate::authorization::rbac::reviews;
-use crate::registry::{kinds, resource};
+use crate::registry::{eviction, kinds};
 use crate::request::intake::{self, Incoming};
-use crate::request::options::{DeleteOptions, WriteOptions};
+use crate::request::options::WriteOptions;
 use crate::state::{Context, Target};
 use crate::verbs::create::Tracking;
-use crate::verbs::{self, Writer, create, delete, update};
+use crate::verbs::{Writer, create, update};
 
 /// Serves `POST` on a subresource.
 ///
@@ -31,17 +30,20 @@ pub(crate) async fn create(
     };
     match (target.resource.plural.as_str(), subresource) {
         ("pods", "eviction") => {
-            let eviction = admit(context, target, read(target, incoming)?, options).await?;
-            evict(context, target, eviction, options).await
+            let eviction = read(context, target, incoming, options)?;
+            eviction::check(target, &eviction, options)?;
+            let eviction = admit(context, target, eviction, options).await?;
+            eviction::evict(context, target, &eviction, options).await?;
+            Ok(success(201))
         }
         ("pods", "binding") => {
-            let binding = admit(context, target, read(target, incoming)?, options).await?;
+            let binding = admit(context, target, read(context, target, incoming, options)?, options).await?;
             bind(context, target, &binding, options).await
         }
         ("serviceaccounts", "token") => {
             let notes = context.notes.as_deref();
             notes.inspect(|notes| notes.reads());
-            let mut request = read(target, incoming)?;
+            let mut request = read(context, target, incoming, options)?;
             if request.i64_at(&["spec", "expirationSeconds"]).is_none() {
                 request.set(&["spec", "expirationSeconds"], tokens::DEFAULT_SECONDS);
             }
@@ -116,15 +118,13 @@ async fn review(
 ) -> Result<Document, Status> {
     let (state, resource) = (&context.state, &target.resource);
     let gvk = resource.gvk();
-    let mut value = incoming.value;
-    intake::check_kind(&gvk, &mut value)?;
-    kinds::read(&gvk, &mut value)?;
+    let mut value = read_as(context, &gvk, incoming, options)?;
+    match resource.namespaced {
+        true => create::set_namespace(target, &mut value)?,
+        false => drop(value.take(&["metadata", "namespace"])),
+    }
     let mut value = admit(context, target, value, options).await?;
     if matches!(resource.group.as_str(), "authentication.k8s.io" | "authorization.k8s.io") {
-        match resource.namespaced {
-            true => create::set_namespace(target, &mut value)?,
-            false => drop(value.take(&["metadata", "namespace"])),
-        }
         track(context, target, &gvk, &mut value, options);
     }
     let authorizer = &state.authorizer;
@@ -162,100 +162,43 @@ async fn review(
 }
 
 /// Reads a body of the subresource's own kind.
-fn read(target: &Target, incoming: Incoming) -> Result<Value, Status> {
-    let name = target.subresource.as_deref().unwrap_or_default();
-    let sub = target.resource.subresource(name).ok_or_else(Status::no_such_path)?;
-    let gvk = Gvk::new(&*sub.group, &*sub.version, &*sub.kind);
-    let mut value = incoming.value;
+fn read(
+    context: &Context,
+    target: &Target,
+    incoming: Incoming,
+    options: &WriteOptions,
+) -> Result<Value, Status> {
+    let name = target.subresource.as_deref();
+    let gvk = target.resource.gvk_at(name);
+    let mut incoming = incoming;
     // Evictions have been asked for in their first version for long.
-    if name == "eviction" && object::api_version(&value) == "policy/v1beta1" {
-        value.set(&["apiVersion"], "policy/v1");
+    if name == Some("eviction") && object::api_version(&incoming.value) == "policy/v1beta1" {
+        incoming.value.set(&["apiVersion"], "policy/v1");
     }
-    intake::check_kind(&gvk, &mut value)?;
-    kinds::read(&gvk, &mut value)?;
+    let mut value = read_as(context, &gvk, incoming, options)?;
+    create::set_namespace(target, &mut value)?;
+    Ok(value)
+}
+
+/// Reads a body that nothing is stored of, and tells of fields that its kind does not know.
+fn read_as(
+    context: &Context,
+    gvk: &Gvk,
+    incoming: Incoming,
+    options: &WriteOptions,
+) -> Result<Value, Status> {
+    let mut value = incoming.value;
+    intake::check_kind(gvk, &mut value)?;
+    let unknown = builtin::schema(gvk).map(|schema| pilothouse_schema::prune(schema, &mut value));
+    kinds::read(gvk, &mut value)?;
+    let validation = options.field_validation;
+    let complaints = incoming.spelling.told(unknown.unwrap_or_default(), true, validation);
+    intake::complain(context, gvk, complaints, validation)?;
     Ok(value)
 }
 
 fn success(code: i64) -> Document {
     json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": code}).into()
-}
-
-/// Deletes a pod unless that would break a promise about how many of its kind are there.
-async fn evict(
-    context: &Context,
-    target: &Target,
-    eviction: Value,
-    options: &WriteOptions,
-) -> Result<Document, Status> {
-    let state = &context.state;
-    if object::name(&eviction) != target.name {
-        return Err(Status::bad_request("name in URL does not match name in Eviction object"));
-    }
-    let pod = verbs::stored(state, target)?;
-    let pod = pod.value();
-    let budgets = resource::key("policy", "poddisruptionbudgets");
-    let covering: Vec<Value> = state
-        .store
-        .snapshot()
-        .list(&budgets, Some(&target.namespace), None)
-        .filter_map(|entry| {
-            let budget = entry.object.value();
-            let selector = budget.at(&["spec", "selector"])?;
-            let selector = LabelSelector::from_object(selector).ok()?;
-            selector.matches(object::labels(pod)).then(|| Value::clone(budget))
-        })
-        .collect();
-    let ended = matches!(pod.str_at(&["status", "phase"]), Some("Succeeded" | "Failed" | "Pending"));
-    match covering.as_slice() {
-        _ if ended || object::deletion_timestamp(pod).is_some() => {}
-        [] => {}
-        [budget] => {
-            if budget.i64_at(&["status", "disruptionsAllowed"]).unwrap_or_default() < 1 {
-                let name = object::name(budget);
-                let needs = budget.i64_at(&["status", "desiredHealthy"]).unwrap_or_default();
-                let healthy = budget.i64_at(&["status", "currentHealthy"]).unwrap_or_default();
-                let message = "Cannot evict pod as it would violate the pod's disruption budget.";
-                return Err(Status::too_many_requests(message, 0).with_cause(
-                    "DisruptionBudget",
-                    format!(
-                        "The disruption budget {name} needs {needs} healthy pods and has {healthy} currently"
-                    ),
-                    "",
-                ));
-            }
-        }
-        _ => {
-            return Err(Status::internal(
-                "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
-            ));
-        }
-    }
-    let mut delete_options = eviction
-        .get("deleteOptions")
-        .map(|body| DeleteOptions::parse(&crate::request::Query::default(), Some(body)))
-        .transpose()?
-        .unwrap_or_default();
-    delete_options.dry_run |= options.dry_run;
-    if !delete_options.dry_run {
-        // Whoever looks at the pod while it ends sees why; the pod's owner is not made its field manager by that.
-        let marked = Target { subresource: Some("eviction".into()), ..target.clone() };
-        let now = state.now();
-        update::change(context, &marked, options, "", Tracking::Done, |current| {
-            let mut pod = current.clone();
-            crate::crd::names::set_condition(
-                &mut pod,
-                json!({
-                    "type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI",
-                    "message": "Eviction API: evicting", "lastProbeTime": null, "lastTransitionTime": now.as_str(),
-                }),
-            );
-            Ok(pod)
-        })
-        .await?;
-    }
-    let pod_target = Target { subresource: None, ..target.clone() };
-    delete::delete_unasked(context, &pod_target, &delete_options).await?;
-    Ok(success(201))
 }
 
 /// Assigns a pod to a node.
@@ -267,6 +210,9 @@ pub(crate) async fn bind(
 ) -> Result<Document, Status> {
     let node = binding.str_at(&["target", "name"]).unwrap_or_default().to_owned();
     let own = object::name(binding);
+    if own.is_empty() {
+        return Err(Status::bad_request("Name parameter required."));
+    }
     if own != target.name {
         return Err(Status::bad_request("name in URL does not match name in Binding object"));
     }

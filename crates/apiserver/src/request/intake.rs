@@ -59,6 +59,27 @@ impl Spelling {
     pub(crate) fn complaints(&self, unknown: Vec<String>) -> Vec<String> {
         complaints(unknown, self.duplicates.clone(), &[])
     }
+
+    /// All that strict decoding has to say, of built-in kinds in the order of the text.
+    pub(crate) fn told(
+        self,
+        unknown: Vec<String>,
+        built_in: bool,
+        validation: FieldValidation,
+    ) -> Vec<String> {
+        let text = if built_in { &self.text[..] } else { &[] };
+        let repeated = match validation {
+            FieldValidation::Strict if !self.repeated.is_empty() => vec![repeated_keys(&self.repeated)],
+            _ => self.repeated,
+        };
+        let complaints = if self.converted {
+            let unknown = unknown.iter().map(|path| format!("unknown field \"{path}\""));
+            complaints(Vec::new(), self.duplicates, text).into_iter().chain(unknown).collect()
+        } else {
+            complaints(unknown, self.duplicates, text)
+        };
+        self.of_operations.into_iter().chain(repeated).chain(complaints).collect()
+    }
 }
 
 impl Incoming {
@@ -95,7 +116,7 @@ impl From<Value> for Incoming {
     }
 }
 
-/// Decodes a body that is to be an object of this resource.
+/// Decodes a body that is to be an object of this resource, or what one of its subresources takes.
 ///
 /// # Errors
 /// 400 if it is not what the encoding says, or no object.
@@ -103,10 +124,12 @@ pub(crate) fn decode_object(
     encoding: Encoding,
     bytes: &Bytes,
     resource: &Resource,
+    subresource: Option<&str>,
 ) -> Result<Incoming, Status> {
-    let kind = resource.kind.as_str();
+    let gvk = resource.gvk_at(subresource);
+    let kind = &*gvk.kind;
     if encoding == Encoding::Protobuf {
-        return decode_protobuf(bytes, resource);
+        return decode_protobuf(bytes, &gvk);
     }
     let numbers = if resource.is_built_in() { Numbers::Spelled } else { Numbers::Read };
     let mut incoming = match decode(encoding, bytes, numbers) {
@@ -114,10 +137,10 @@ pub(crate) fn decode_object(
         // It is well-formed; Go finds that it does not fit when it reads it into a value, once it knows what it is.
         Err(status) if encoding == Encoding::Json && status.message.starts_with("json: ") => {
             let read = decode(encoding, bytes, Numbers::Spelled).unwrap_or_default();
-            check_type(resource, &read.value, bytes)?;
+            check_type(resource, kind, &read.value, bytes)?;
             return Err(Status::bad_request(format!(
                 "{kind} in version {} cannot be handled as a {kind}: {}",
-                field::quote(&resource.version),
+                field::quote(&gvk.version),
                 status.message
             )));
         }
@@ -130,14 +153,13 @@ pub(crate) fn decode_object(
         // Go reads a null into a struct as nothing said.
         incoming.value = Value::object();
     }
-    check_type(resource, &incoming.value, bytes)?;
+    check_type(resource, kind, &incoming.value, bytes)?;
     if resource.is_built_in() && encoding == Encoding::Json && !incoming.spelling.duplicates.is_empty() {
         let merged = parse::json_merging(bytes).map_err(|error| Status::bad_request(error.to_string()))?;
         incoming.value = merged.value;
         // What came first has been read, too.
         for mut replaced in merged.replaced {
-            builtin::decode(&resource.gvk(), &mut replaced)
-                .map_err(|error| Status::bad_request(error.to_string()))?;
+            builtin::decode(&gvk, &mut replaced).map_err(|error| Status::bad_request(error.to_string()))?;
         }
     }
     Ok(incoming)
@@ -147,8 +169,7 @@ pub(crate) fn decode_object(
 ///
 /// # Errors
 /// 400 otherwise.
-fn check_type(resource: &Resource, value: &Value, bytes: &[u8]) -> Result<(), Status> {
-    let kind = resource.kind.as_str();
+fn check_type(resource: &Resource, kind: &str, value: &Value, bytes: &[u8]) -> Result<(), Status> {
     if let Some(why) = wrong_type_meta(value) {
         return Err(unreadable(kind, &json_parse_error(&why), bytes));
     }
@@ -164,22 +185,22 @@ fn check_type(resource: &Resource, value: &Value, bytes: &[u8]) -> Result<(), St
     Ok(())
 }
 
-/// Decodes a protobuf body that is to be an object of this resource.
+/// Decodes a protobuf body that is to be of this kind.
 ///
 /// # Errors
 /// 400 if it is none.
-fn decode_protobuf(bytes: &Bytes, resource: &Resource) -> Result<Incoming, Status> {
+fn decode_protobuf(bytes: &Bytes, wanted: &Gvk) -> Result<Incoming, Status> {
     let wrong = |gvk: &Gvk, error: &ProtoError| {
         Status::bad_request(format!(
             "{} in version {} cannot be handled as a {}: {error}",
             gvk.kind,
             field::quote(&gvk.version),
-            resource.kind
+            wanted.kind
         ))
     };
-    match proto::decode_as(bytes, &resource.gvk()) {
+    match proto::decode_as(bytes, wanted) {
         Ok((_, value)) => Ok(value.into()),
-        Err(error @ ProtoError::Envelope(_)) => Err(unreadable(&resource.kind, &error.to_string(), bytes)),
+        Err(error @ ProtoError::Envelope(_)) => Err(unreadable(&wanted.kind, &error.to_string(), bytes)),
         Err(ref error @ (ProtoError::UnknownKind(ref gvk) | ProtoError::Malformed { ref gvk, .. })) => {
             Err(wrong(gvk, error))
         }
@@ -410,18 +431,7 @@ fn read_kind(
         // Elsewhere an empty list is as good as none; here it is what clears the managers.
         value.set(&MANAGED_FIELDS, Value::Array(Vec::new().into()));
     }
-    let text = if resource.is_built_in() { &spelling.text[..] } else { &[] };
-    let repeated = match validation {
-        FieldValidation::Strict if !spelling.repeated.is_empty() => vec![repeated_keys(&spelling.repeated)],
-        _ => spelling.repeated,
-    };
-    let complaints = if spelling.converted {
-        let unknown = unknown.iter().map(|path| format!("unknown field \"{path}\""));
-        complaints(Vec::new(), spelling.duplicates, text).into_iter().chain(unknown).collect()
-    } else {
-        complaints(unknown, spelling.duplicates, text)
-    };
-    let complaints = spelling.of_operations.into_iter().chain(repeated).chain(complaints).collect();
+    let complaints = spelling.told(unknown, resource.is_built_in(), validation);
     complain(context, &gvk, complaints, validation)?;
     if is_own {
         let bare = resource.is("batch", "jobs") && object::labels(&value).is_none_or(Map::is_empty);

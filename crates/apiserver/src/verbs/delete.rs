@@ -249,7 +249,15 @@ fn readable(target: &Target) -> Status {
     ))
 }
 
-fn check_preconditions(target: &Target, options: &DeleteOptions, current: &Value) -> Result<(), Status> {
+/// What the caller takes the object for must be so.
+///
+/// # Errors
+/// 409 if it is another object, or another version of it.
+pub(crate) fn check_preconditions(
+    target: &Target,
+    options: &DeleteOptions,
+    current: &Value,
+) -> Result<(), Status> {
     let resource = &target.resource;
     let version = object::resource_version(current);
     // Events of either group are stored as those of the core group.

@@ -281,7 +281,9 @@ async fn judge(
         crd::lifecycle::warn(context, resource, &new, Some(current));
     }
     let written = metadata::Written::Updated(target.subresource.as_deref());
-    let mut errors = metadata::validate(&new, resource, written);
+    // What assigns a pod to a node is written past the rules of its kind.
+    let bound = target.subresource.as_deref() == Some("binding");
+    let mut errors = if bound { Vec::new() } else { metadata::validate(&new, resource, written) };
     if resource.is("apiregistration.k8s.io", "apiservices") {
         errors.extend(metadata::validate(&new, resource, written));
     }

@@ -58,6 +58,7 @@ macro_rules! topics {
 }
 
 topics!(
+    actions,
     apply,
     bytes,
     changes,
@@ -65,6 +66,7 @@ topics!(
     create,
     delete,
     empties,
+    evictions,
     encodings,
     fairness,
     faults,

@@ -48,6 +48,11 @@ pub(super) fn struct_json(name: &str, value: &Value) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
+/// The metadata of an object as compact JSON, as upstream shows it where it should not be.
+pub fn metadata_json(metadata: &Value) -> String {
+    struct_json("meta.v1.ObjectMeta", metadata)
+}
+
 fn in_struct(def: &'static TypeDef, map: &Map, untyped: bool, out: &mut Vec<u8>) {
     let mut places: [Option<(&str, &Value, Option<&'static Form>)>; FIELDS] = [None; FIELDS];
     let mut fields = def.fields.iter().peekable();

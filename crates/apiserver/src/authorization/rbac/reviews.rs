@@ -3,6 +3,7 @@
 
 use super::{Attributes, Authorizer, Rule, selectors};
 use crate::authentication::user::User;
+use pilothouse_schema::builtin;
 use pilothouse_value::field::{Error, Path};
 use pilothouse_value::{Map, Status, Value, json};
 use std::collections::BTreeMap;
@@ -128,7 +129,8 @@ fn check_metadata(review: &Value, allowed: &[&str]) -> Option<Error> {
     };
     let text = if allowed.is_empty() { "must be empty" } else { "must be empty except for namespace" };
     let set = fields.iter().any(|(key, value)| is_set(key, value));
-    set.then(|| Error::invalid(&Path::new("metadata"), metadata.clone(), text))
+    let shown = || builtin::metadata_json(metadata);
+    set.then(|| Error::invalid(&Path::new("metadata"), Value::Null, text).showing(shown()))
 }
 
 fn check_union(review: &Value) -> Option<Error> {
