@@ -210,9 +210,6 @@ pub(crate) async fn bind(
 ) -> Result<Document, Status> {
     let node = binding.str_at(&["target", "name"]).unwrap_or_default().to_owned();
     let own = object::name(binding);
-    if own.is_empty() {
-        return Err(Status::bad_request("Name parameter required."));
-    }
     if own != target.name {
         return Err(Status::bad_request("name in URL does not match name in Binding object"));
     }
@@ -222,6 +219,9 @@ pub(crate) async fn bind(
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
         let text = if let [one] = texts.as_slice() { one.clone() } else { format!("[{}]", texts.join(", ")) };
         return Err(Status::new(500, "", text));
+    }
+    if own.is_empty() {
+        return Err(Status::bad_request("Name parameter required."));
     }
     let now = context.state.now();
     let conflict = |why: &str| Status::conflict("", "pods/binding", &target.name, why);
