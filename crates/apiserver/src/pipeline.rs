@@ -33,6 +33,7 @@ use crate::connect;
 use crate::doors::body::{self, Body};
 use crate::doors::in_flight;
 use crate::fairness;
+use crate::heavy::Load;
 use crate::pages;
 use crate::pages::process::{self, Page};
 use crate::registry::resource::Resource;
@@ -242,6 +243,9 @@ where
     let mut context = Context::new(state.clone(), other.unwrap_or(user), user_agent);
     context.notes = notes;
     context.peer = peer;
+    if queues {
+        context.load = Load::of_network();
+    }
     let connects = info.verb == "proxy" || info.resource.as_ref().is_some_and(connect::is_connect_path);
     let lasts = info.verb == "watch" || connects;
     let flow = state.fairness.flow(&state, &attributes(&context.user, info, name, query));
@@ -376,7 +380,7 @@ where
     } else {
         let writes = !matches!(info.verb.as_str(), "get" | "list") && WRITE_TIMEOUT < limit;
         let limit = if writes { WRITE_TIMEOUT } else { limit };
-        match tokio::time::timeout(limit, call.answer(&info.verb, request)).await {
+        match tokio::time::timeout(limit, context.load.bear(call.answer(&info.verb, request))).await {
             // What was asked for is done; only then does it turn out that it cannot be shown so.
             Ok(answer) => {
                 answer.and_then(|answer| one_or_many(accepted, &info.verb, &resource).map(|()| answer))

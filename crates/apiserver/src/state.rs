@@ -1,5 +1,6 @@
 //! What all requests of one server share, and what one request carries along.
 
+use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -17,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use crate::admission::Chain;
 use crate::admission::webhook::Configurations;
 use crate::aggregation::Aggregator;
+use crate::answer::warning::Warnings;
 use crate::audit::{AuditLog, Notes};
 use crate::authentication::identity::Identity;
 use crate::authentication::impersonation::Memory;
@@ -25,6 +27,7 @@ use crate::authorization::rbac::Authorizer;
 use crate::doors::in_flight::InFlight;
 use crate::doors::network::Network;
 use crate::fairness::Fairness;
+use crate::heavy::Load;
 use crate::kubelet::Kubelet;
 use crate::objects::allocate::Allocations;
 use crate::objects::elsewhere::ObjectsElsewhere;
@@ -136,7 +139,9 @@ pub(crate) struct Context {
     pub(crate) peer: Option<IpAddr>,
     /// What the audit log is to say of the request; none if it says nothing.
     pub(crate) notes: Option<Arc<Notes>>,
-    warnings: Mutex<Vec<String>>,
+    /// Whether what is left to do is much.
+    pub(crate) load: Load,
+    warnings: Mutex<Warnings>,
     given: Mutex<Option<Value>>,
     amounts: Mutex<Amounts>,
     shares_labels: AtomicBool,
@@ -153,7 +158,8 @@ impl Context {
             deadline,
             peer: None,
             notes: None,
-            warnings: Mutex::new(Vec::new()),
+            warnings: Mutex::default(),
+            load: Load::default(),
             given: Mutex::new(None),
             amounts: Mutex::default(),
             shares_labels: AtomicBool::new(false),
@@ -162,11 +168,7 @@ impl Context {
 
     /// Adds a warning to the answer. The same text is told once.
     pub(crate) fn warn(&self, text: impl Into<String>) {
-        let text = text.into();
-        let mut warnings = self.warnings.lock();
-        if !warnings.contains(&text) {
-            warnings.push(text);
-        }
+        self.warnings.lock().add(text.into());
     }
 
     /// Takes note of a document that is about to be read, if errors must show it as it was given, as reading drops empty
@@ -203,7 +205,7 @@ impl Context {
 
     /// Takes the warnings that were collected.
     pub(crate) fn take_warnings(&self) -> Vec<String> {
-        std::mem::take(&mut *self.warnings.lock())
+        std::mem::take(&mut *self.warnings.lock()).into_texts()
     }
 }
 
@@ -287,13 +289,8 @@ impl Target {
     pub(crate) fn invalid(&self, errors: &[pilothouse_value::field::Error]) -> Status {
         let mut errors = errors.to_vec();
         if !self.looks_twice() {
-            let mut texts: Vec<String> = Vec::new();
-            errors.retain(|error| {
-                let text = error.to_string();
-                let known = texts.contains(&text);
-                texts.push(text);
-                !known
-            });
+            let mut texts = HashSet::new();
+            errors.retain(|error| texts.insert(error.to_string()));
         }
         // Upstream has one internal kind for both groups of events, that of the core.
         let group = if &*self.resource.group == "events.k8s.io" { "" } else { &self.resource.group };

@@ -100,7 +100,7 @@ fn last_line(text: &str) -> String {
 /// Writes an expression of Go's syntax in that of the crate `regex`.
 fn translate(source: &str) -> Result<String, PatternError> {
     let mut translator =
-        Translator { source, rest: source, out: String::with_capacity(source.len() + 16), depth: 0 };
+        Translator { source, rest: source, out: String::with_capacity(source.len() + 16), repeats: vec![1] };
     translator.run()?;
     Ok(translator.out)
 }
@@ -109,7 +109,9 @@ struct Translator<'a> {
     source: &'a str,
     rest: &'a str,
     out: String,
-    depth: usize,
+    /// For each open group the greatest number of times that anything in it is repeated, by all repetitions around it together;
+    /// first that of the whole expression.
+    repeats: Vec<u32>,
 }
 
 impl<'a> Translator<'a> {
@@ -117,12 +119,14 @@ impl<'a> Translator<'a> {
         // What the last operator was, since Go does not let repetitions follow each other.
         let mut last_repeat: Option<&'a str> = None;
         let mut has_operand = false;
+        // How often something in the last operand is repeated.
+        let mut operand = 1;
         while let Some(c) = self.rest.chars().next() {
             let start = self.rest;
             let repeat = match c {
                 '*' | '+' | '?' => {
                     self.advance(1);
-                    Some(c.to_string())
+                    Some((c.to_string(), 1))
                 }
                 '{' => match self.repetition()? {
                     Some(bounds) => Some(bounds),
@@ -130,13 +134,15 @@ impl<'a> Translator<'a> {
                         self.advance(1);
                         self.literal('{');
                         has_operand = true;
+                        self.repeated(operand);
+                        operand = 1;
                         last_repeat = None;
                         continue;
                     }
                 },
                 _ => None,
             };
-            if let Some(operator) = repeat {
+            if let Some((operator, times)) = repeat {
                 if !has_operand {
                     let part = consumed(start, self.rest);
                     return Err(PatternError::new("missing argument to repetition operator", part));
@@ -151,24 +157,32 @@ impl<'a> Translator<'a> {
                     return Err(PatternError::new("invalid nested repetition operator", part));
                 }
                 last_repeat = Some(start);
+                operand *= times;
+                if operand > MAX_REPEAT {
+                    let part = consumed(start, self.rest);
+                    return Err(PatternError::new("invalid repeat count", part));
+                }
                 continue;
             }
             last_repeat = None;
+            // No repetition of it follows any more.
+            self.repeated(operand);
+            operand = 1;
             match c {
                 '(' => {
                     has_operand = false;
                     if self.open_group()? {
-                        self.depth += 1;
-                        if self.depth > MAX_DEPTH {
+                        self.repeats.push(1);
+                        if self.repeats.len() > MAX_DEPTH + 1 {
                             return Err(PatternError::new("expression nests too deeply", self.source));
                         }
                     }
                 }
                 ')' => {
-                    if self.depth == 0 {
+                    if self.repeats.len() < 2 {
                         return Err(PatternError::new("unexpected )", self.source));
                     }
-                    self.depth -= 1;
+                    operand = self.repeats.pop().unwrap_or(1);
                     self.advance(1);
                     self.out.push(')');
                     has_operand = true;
@@ -198,10 +212,17 @@ impl<'a> Translator<'a> {
                 }
             }
         }
-        if self.depth > 0 {
+        if self.repeats.len() > 1 {
             return Err(PatternError::new("missing closing )", self.source));
         }
         Ok(())
+    }
+
+    /// Notes how often something in the group that is open is repeated.
+    fn repeated(&mut self, times: u32) {
+        if let Some(most) = self.repeats.last_mut() {
+            *most = times.max(*most);
+        }
     }
 
     fn advance(&mut self, bytes: usize) {
@@ -216,8 +237,8 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Reads `{n}`, `{n,}` or `{n,m}`; anything else after `{` makes the brace an ordinary character.
-    fn repetition(&mut self) -> Result<Option<String>, PatternError> {
+    /// Reads `{n}`, `{n,}` or `{n,m}`, and how often that is; anything else after `{` makes the brace an ordinary character.
+    fn repetition(&mut self) -> Result<Option<(String, u32)>, PatternError> {
         let Some(end) = self.rest.find('}') else { return Ok(None) };
         let Some(body) = self.rest.get(1..end) else { return Ok(None) };
         let (least, most) = match body.split_once(',') {
@@ -235,7 +256,8 @@ impl<'a> Translator<'a> {
             return Err(PatternError::new("invalid repeat count", whole));
         }
         self.advance(end + 1);
-        Ok(Some(whole.to_owned()))
+        // What is repeated no times costs nothing, whatever it is.
+        Ok(Some((whole.to_owned(), most.unwrap_or(least.max(1)))))
     }
 
     /// Reads `(`, `(?:`, `(?P<name>`, `(?<name>`, `(?flags)` or `(?flags:`; false if no group stays open.

@@ -5,18 +5,22 @@ use pilothouse_value::stack::deeper;
 
 use crate::node::{Additional, Schema};
 
+/// How much defaults may add to one document, in bytes of JSON, roughly. It is twice what can be stored, so that a document in
+/// which they would be more is refused when it is. A large default of the items of a long list would else fill the memory.
+const MOST_FILLED: usize = 4 << 20;
+
 /// Fills in the defaults of `schema`, and removes each null that is no value there.
 ///
 /// A null where null is not a value is replaced by the default, or removed with its field if there is none; in lists it
 /// stays. A default is only looked for inside of parents that exist (or that are defaults themselves).
 pub fn default(schema: &Schema, value: &mut Value) {
     remove_nulls(Some(schema), value);
-    fill(schema, value);
+    fill_defaults(schema, value);
 }
 
 /// Fills in the defaults of `schema`. A null that is no value stays where there is no default.
 pub fn fill_defaults(schema: &Schema, value: &mut Value) {
-    fill(schema, value);
+    fill(schema, value, &mut MOST_FILLED.clone());
 }
 
 /// Removes each null that is no value where it stands and that no default would replace.
@@ -45,7 +49,7 @@ fn remove_nulls(schema: Option<&Schema>, value: &mut Value) {
     }
 }
 
-fn fill(schema: &Schema, value: &mut Value) {
+fn fill(schema: &Schema, value: &mut Value, left: &mut usize) {
     match value {
         Value::Object(fields) => {
             for (name, child) in schema.properties().iter() {
@@ -56,41 +60,67 @@ fn fill(schema: &Schema, value: &mut Value) {
                     Some(Value::Null) if !child.nullable() => {}
                     Some(_) => continue,
                 }
-                fields.insert(name, fresh(child, default));
+                let Some(fresh) = fresh(child, default, left) else { return };
+                fields.insert(name, fresh);
             }
             let additional = schema.additional().and_then(Additional::schema);
             for (key, value) in fields.iter_mut() {
                 if let Some(child) = schema.property(key) {
-                    deeper(|| fill(child, value));
+                    deeper(|| fill(child, value, left));
                 } else if let Some(child) = additional {
-                    replace_null(child, value);
-                    deeper(|| fill(child, value));
+                    replace_null(child, value, left);
+                    deeper(|| fill(child, value, left));
                 }
             }
         }
         Value::Array(items) => {
             let Some(child) = schema.items() else { return };
             for item in items {
-                replace_null(child, item);
-                deeper(|| fill(child, item));
+                replace_null(child, item, left);
+                deeper(|| fill(child, item, left));
             }
         }
         _ => {}
     }
 }
 
-fn replace_null(schema: &Schema, value: &mut Value) {
+fn replace_null(schema: &Schema, value: &mut Value, left: &mut usize) {
     if value.is_null()
         && !schema.nullable()
         && let Some(default) = schema.default()
+        && let Some(fresh) = fresh(schema, default, left)
     {
-        *value = fresh(schema, default);
+        *value = fresh;
     }
 }
 
-/// A copy of a default without the nulls that no client could write there either.
-fn fresh(schema: &Schema, default: &Value) -> Value {
+/// A copy of a default without the nulls that no client could write there either; `None` if it is larger than what is left.
+fn fresh(schema: &Schema, default: &Value, left: &mut usize) -> Option<Value> {
+    if !weigh(default, left) {
+        *left = 0;
+        return None;
+    }
     let mut value = default.clone();
     remove_nulls(Some(schema), &mut value);
-    value
+    Some(value)
+}
+
+/// Takes the weight of a value off what is left; false once there is too little.
+fn weigh(value: &Value, left: &mut usize) -> bool {
+    let own = match value {
+        Value::String(text) => text.len() + 3,
+        _ => 3,
+    };
+    let Some(rest) = left.checked_sub(own) else { return false };
+    *left = rest;
+    match value {
+        Value::Array(items) => deeper(|| items.iter().all(|item| weigh(item, left))),
+        Value::Object(fields) => deeper(|| {
+            fields.iter().all(|(key, value)| {
+                *left = left.saturating_sub(key.len() + 3);
+                weigh(value, left)
+            })
+        }),
+        _ => true,
+    }
 }

@@ -7,6 +7,7 @@ pub mod builtin;
 pub mod cel;
 pub mod crd;
 mod default;
+mod enumeration;
 mod formats;
 pub mod jsonpath;
 pub mod node;
@@ -20,6 +21,7 @@ pub mod table;
 mod validate;
 
 pub use default::{default, drop_nulls, fill_defaults};
+pub use enumeration::Enumeration;
 pub use object_meta::{check_embedded, read as read_metadata};
 pub use prune::prune;
 pub use validate::{validate, validate_status};

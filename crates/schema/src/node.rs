@@ -252,7 +252,7 @@ pub struct Constraints {
     /// Smallest number of fields.
     pub min_properties: Option<i64>,
     /// The only values allowed, if any are listed.
-    pub enumeration: Vec<Value>,
+    pub enumeration: crate::Enumeration,
     /// All of these must hold.
     pub all_of: Vec<Schema>,
     /// At least one of these must hold.

@@ -7,6 +7,10 @@
 mod number;
 mod sets;
 
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::rc::Rc;
+
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::stack::deeper;
 use pilothouse_value::{Map, Value};
@@ -59,45 +63,61 @@ pub fn validate_status(schema: &Schema, new: &Value, old: &Value) -> Vec<field::
 
 /// What is wrong with the values alone.
 fn validate_values(schema: &Schema, new: &Value, old: Option<&Value>, path: &Path) -> Vec<field::Error> {
-    let mut validator = Validator { base: path, name: String::new(), of_default: false };
-    validator
-        .node(schema, new, old.map(|value| Old { value, schema }))
-        .errors
-        .into_iter()
-        .map(|(_, error)| error)
-        .collect()
+    let mut validator = Validator::new(path, false);
+    validator.node(schema, new, old.map(|value| Old { value, schema })).into_errors(path)
 }
 
 /// What is wrong with a default. Upstream does not look at its type where a whole number or a text may stand.
 pub(crate) fn validate_default(schema: &Schema, value: &Value, path: &Path) -> Vec<field::Error> {
-    let mut validator = Validator { base: path, name: String::new(), of_default: true };
-    validator.node(schema, value, None).errors.into_iter().map(|(_, error)| error).collect()
+    let mut validator = Validator::new(path, true);
+    validator.node(schema, value, None).into_errors(path)
 }
+
+/// How much text the errors of one document may take, in bytes. Each may show a name, a pattern or an enumeration that is as large
+/// as a definition may be, and there may be one for each item of a long list.
+const MOST_TOLD: usize = 8 << 20;
 
 /// What one node had to say. Of alternatives that all fail, the one with the most matches is reported.
 #[derive(Default)]
 struct Outcome {
     /// Errors with the text that tells them apart.
-    errors: Vec<(String, field::Error)>,
+    errors: Vec<(Rc<str>, field::Error)>,
+    /// The texts of all errors.
+    texts: HashSet<Rc<str>>,
+    /// Whether more is wrong than is told.
+    more: bool,
     matches: usize,
 }
 
 impl Outcome {
     fn is_valid(&self) -> bool {
-        self.errors.is_empty()
+        self.errors.is_empty() && !self.more
     }
 
-    fn add(&mut self, text: String, error: field::Error) {
-        if !self.errors.iter().any(|(known, _)| *known == text) {
+    fn add(&mut self, text: Rc<str>, error: field::Error) {
+        if self.texts.insert(text.clone()) {
             self.errors.push((text, error));
         }
     }
 
     fn merge(&mut self, other: Self) {
         self.matches += other.matches;
+        self.more |= other.more;
+        if self.errors.is_empty() {
+            (self.errors, self.texts) = (other.errors, other.texts);
+            return;
+        }
         for (text, error) in other.errors {
             self.add(text, error);
         }
+    }
+
+    /// The errors of the document at a path; if nothing could be told of any, that there are some.
+    fn into_errors(self, path: &Path) -> Vec<field::Error> {
+        if self.more && self.errors.is_empty() {
+            return vec![field::Error::invalid(path, "", "more is wrong than can be told")];
+        }
+        self.errors.into_iter().map(|(_, error)| error).collect()
     }
 }
 
@@ -107,9 +127,28 @@ struct Validator<'a> {
     name: String,
     /// Whether the value is a default.
     of_default: bool,
+    /// How much text was made for errors, in bytes.
+    told: Cell<usize>,
 }
 
-impl Validator<'_> {
+impl<'a> Validator<'a> {
+    fn new(base: &'a Path, of_default: bool) -> Self {
+        Self { base, name: String::new(), of_default, told: Cell::new(0) }
+    }
+
+    /// Adds an error, unless so much was told that nobody reads any more. It is not even made then: that would take the time.
+    fn tell(&self, out: &mut Outcome, make: impl FnOnce() -> (String, field::Error)) {
+        if self.told.get() > MOST_TOLD {
+            out.more = true;
+            return;
+        }
+        let (text, error) = make();
+        // The path is in it, too.
+        let size = text.len() + error.detail.len() + error.path.as_str().len();
+        self.told.set(self.told.get().saturating_add(size));
+        out.add(text.into(), error);
+    }
+
     fn has_type(&self, schema: &Schema) -> bool {
         if schema.int_or_string { !self.of_default } else { schema.kind.is_some() }
     }
@@ -122,19 +161,25 @@ impl Validator<'_> {
     }
 
     fn invalid(&self, out: &mut Outcome, value: Value, text: &str) {
-        let text = format!("{} in body {text}", self.name);
-        out.add(text.clone(), field::Error::invalid(&self.path(), value, text));
+        self.tell(out, || {
+            let text = format!("{} in body {text}", self.name);
+            (text.clone(), field::Error::invalid(&self.path(), value, text))
+        });
     }
 
     fn wrong_type(&self, out: &mut Outcome, expected: &str, found: &str) {
-        let text = format!("{} in body must be of type {expected}: {}", self.name, field::quote(found));
-        out.add(text.clone(), field::Error::type_invalid(&self.path(), found, text));
+        self.tell(out, || {
+            let text = format!("{} in body must be of type {expected}: {}", self.name, field::quote(found));
+            (text.clone(), field::Error::type_invalid(&self.path(), found, text))
+        });
     }
 
     /// An error of a whole node, which upstream reports without a path.
     fn composite(&self, out: &mut Outcome, text: &str) {
-        let text = format!("{} {text}", field::quote(&self.name));
-        out.add(text.clone(), field::Error::invalid(self.base, "", text));
+        self.tell(out, || {
+            let text = format!("{} {text}", field::quote(&self.name));
+            (text.clone(), field::Error::invalid(self.base, "", text))
+        });
     }
 
     /// Runs `check` for a child whose name has `suffix`.
@@ -150,7 +195,7 @@ impl Validator<'_> {
     fn node(&mut self, schema: &Schema, value: &Value, old: Option<Old<'_>>) -> Outcome {
         let mut out = deeper(|| self.check(schema, value, old));
         if !out.is_valid() && old.is_some_and(|old| ratchet::same(old.schema, value, old.value)) {
-            out.errors.clear();
+            out = Outcome { matches: out.matches, ..Outcome::default() };
         }
         out
     }
@@ -177,14 +222,7 @@ impl Validator<'_> {
                 out.matches += 1;
                 if let Some(format) = format.filter(|format| format.is_of_strings()) {
                     if !format.accepts(text) {
-                        let expected = schema.format().unwrap_or_default();
-                        let message = format!(
-                            "{} in body must be of type {expected}: {}",
-                            self.name,
-                            field::quote(text)
-                        );
-                        let error = field::Error::type_invalid(&self.path(), text.as_str(), message.clone());
-                        out.add(message, error);
+                        self.wrong_type(&mut out, schema.format().unwrap_or_default(), text);
                     }
                     out.matches += 1;
                 }
@@ -247,31 +285,40 @@ impl Validator<'_> {
 
     fn check_enumeration(&self, constraints: &Constraints, value: &Value, out: &mut Outcome) {
         let allowed = &constraints.enumeration;
-        if allowed.is_empty() || allowed.iter().any(|one| is_enumerated(value, one)) {
+        if allowed.is_empty() || allowed.contains(value) {
             return;
         }
-        let names: Vec<String> = allowed
-            .iter()
-            .map(|one| match one {
-                Value::String(text) => text.clone(),
-                other => other.to_json(),
-            })
-            .collect();
-        let error = field::Error::unsupported(&self.path(), value.clone(), names.iter().map(String::as_str));
-        out.add(format!("{} in body should be one of", self.name), error);
+        self.tell(out, || {
+            let names: Vec<String> = allowed
+                .iter()
+                .map(|one| match one {
+                    Value::String(text) => text.clone(),
+                    other => other.to_json(),
+                })
+                .collect();
+            let error =
+                field::Error::unsupported(&self.path(), value.clone(), names.iter().map(String::as_str));
+            (format!("{} in body should be one of", self.name), error)
+        });
     }
 
     fn check_string(&self, constraints: &Constraints, text: &str, out: &mut Outcome) {
         // As upstream, only the first of these is reported.
         let length = || i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
         if let Some(max) = constraints.max_length.filter(|max| length() > *max) {
-            let message = format!("{} in body should be at most {max} chars long", self.name);
-            let error = field::Error::too_long(&self.path(), usize::try_from(max).unwrap_or_default());
-            out.add(message, error);
+            self.tell(out, || {
+                let message = format!("{} in body should be at most {max} chars long", self.name);
+                let max = usize::try_from(max).unwrap_or_default();
+                (message, field::Error::too_long(&self.path(), max))
+            });
         } else if let Some(min) = constraints.min_length.filter(|min| length() < *min) {
             self.invalid(out, text.into(), &format!("should be at least {min} chars long"));
         } else if let Some(pattern) = constraints.pattern.as_ref().filter(|pattern| !pattern.is_match(text)) {
-            self.invalid(out, text.into(), &format!("should match '{}'", pattern.as_str()));
+            // The pattern may be as long as a definition.
+            self.tell(out, || {
+                let why = format!("{} in body should match '{}'", self.name, pattern.as_str());
+                (why.clone(), field::Error::invalid(&self.path(), text, why))
+            });
         }
     }
 
@@ -280,18 +327,17 @@ impl Validator<'_> {
             match problem {
                 number::Problem::Limit(text) => self.invalid(out, value.clone(), &text),
                 number::Problem::Factor(factor) => {
-                    let text = format!(
-                        "factor MultipleOf declared for {} must be positive: {}",
-                        self.name,
-                        pilothouse_value::go_print::float(factor)
-                    );
-                    out.add(
-                        text.clone(),
-                        field::Error::invalid(&self.path(), number::shortest(factor), text),
-                    );
+                    self.tell(out, || {
+                        let text = format!(
+                            "factor MultipleOf declared for {} must be positive: {}",
+                            self.name,
+                            pilothouse_value::go_print::float(factor)
+                        );
+                        (text.clone(), field::Error::invalid(&self.path(), number::shortest(factor), text))
+                    });
                 }
                 number::Problem::Range(text) => {
-                    out.add(text.clone(), field::Error::invalid(self.base, "", text));
+                    self.tell(out, || (text.clone(), field::Error::invalid(self.base, "", text)));
                 }
             }
         }
@@ -314,9 +360,11 @@ impl Validator<'_> {
             self.invalid(&mut out, count.into(), &format!("should have at least {min} items"));
         }
         if let Some(max) = constraints.max_items.filter(|max| count > *max) {
-            let message = format!("{} in body should have at most {max} items", self.name);
-            let max = usize::try_from(max).unwrap_or_default();
-            out.add(message, field::Error::too_many(&self.path(), items.len(), max));
+            self.tell(&mut out, || {
+                let message = format!("{} in body should have at most {max} items", self.name);
+                let max = usize::try_from(max).unwrap_or_default();
+                (message, field::Error::too_many(&self.path(), items.len(), max))
+            });
         }
         if constraints.unique_items
             && items.iter().enumerate().any(|(at, item)| items.iter().take(at).any(|one| one == item))
@@ -334,15 +382,19 @@ impl Validator<'_> {
             self.invalid(&mut out, count.into(), &format!("should have at least {min} properties"));
         }
         if let Some(max) = constraints.max_properties.filter(|max| count > *max) {
-            let message = format!("{} in body should have at most {max} properties", self.name);
-            let max = usize::try_from(max).unwrap_or_default();
-            out.add(message, field::Error::too_many(&self.path(), fields.len(), max));
+            self.tell(&mut out, || {
+                let message = format!("{} in body should have at most {max} properties", self.name);
+                let max = usize::try_from(max).unwrap_or_default();
+                (message, field::Error::too_many(&self.path(), fields.len(), max))
+            });
         }
         if let Some(additional) = schema.additional() {
             for (key, value) in fields.iter().filter(|(key, _)| schema.property(key).is_none()) {
                 if !additional.allows() {
-                    let text = format!("{}.{key} in body is a forbidden property", self.name);
-                    out.add(text.clone(), field::Error::invalid(&self.path(), key, text));
+                    self.tell(&mut out, || {
+                        let text = format!("{}.{key} in body is a forbidden property", self.name);
+                        (text.clone(), field::Error::invalid(&self.path(), key, text))
+                    });
                 } else if let Some(value_schema) = additional.schema() {
                     let old = self.old_field(old, key);
                     let found =
@@ -359,10 +411,12 @@ impl Validator<'_> {
             out.merge(found);
         }
         for key in schema.required().iter().filter(|key| !fields.contains_key(key)) {
-            let found = self.within(format_args!(".{key}"), |inner| {
-                (format!("{} in body is required", inner.name), field::Error::required(&inner.path(), ""))
+            self.within(format_args!(".{key}"), |inner| {
+                inner.tell(&mut out, || {
+                    let text = format!("{} in body is required", inner.name);
+                    (text, field::Error::required(&inner.path(), ""))
+                });
             });
-            out.add(found.0, found.1);
         }
         out
     }
@@ -468,22 +522,4 @@ fn type_names(schema: &Schema) -> String {
         return "integer,string".to_owned();
     }
     schema.kind.map(|kind| kind.as_str().to_owned()).unwrap_or_default()
-}
-
-/// Whether a value is one of an enumeration. Go converts numbers to the type of the enumerated one first.
-fn is_enumerated(value: &Value, one: &Value) -> bool {
-    match (value, one) {
-        (Value::Null, _) | (_, Value::Null) => false,
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "Go converts so, and the result is compared as Go compares it"
-        )]
-        (Value::Float(value), Value::Int(one)) => *value as i64 == *one,
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "Go converts so, and the result is compared as Go compares it"
-        )]
-        (Value::Int(value), Value::Float(one)) => *value as f64 == *one,
-        (value, one) => value == one,
-    }
 }

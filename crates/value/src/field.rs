@@ -2,6 +2,7 @@
 //! `util/validation/field`.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::{Value, go_print};
 
@@ -141,7 +142,7 @@ pub enum Shown {
     /// Not at all: it is too large, or of no use in a text.
     Nothing,
     /// So: where upstream prints a form of the value that is no document.
-    Text(Box<str>),
+    Text(Arc<str>),
 }
 
 impl Error {
@@ -160,7 +161,7 @@ impl Error {
 
     /// The same error with the value shown as `text`.
     #[must_use]
-    pub fn showing(mut self, text: impl Into<Box<str>>) -> Self {
+    pub fn showing(mut self, text: impl Into<Arc<str>>) -> Self {
         self.shown = Shown::Text(text.into());
         self
     }

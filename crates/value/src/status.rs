@@ -1,9 +1,14 @@
 //! The `Status` object: what every failed request answers, with the codes, reasons and texts of apimachinery's
 //! `api/errors`.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use crate::{Value, field, json};
+
+/// How much text a failure has at most for all the fields that are wrong, in bytes: more would tell nobody more. An error may show
+/// what was sent, or what is allowed, and there may be one for each of many thousand fields.
+const MOST_TOLD: usize = 4 << 20;
 
 /// Why a request failed, as metav1.Status says it.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,21 +132,27 @@ impl Status {
 
     /// 422: the object breaks rules of its kind.
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[field::Error]) -> Self {
-        let mut texts: Vec<String> = Vec::new();
-        for text in errors.iter().map(ToString::to_string) {
-            // An aggregate names the same error once.
-            if !texts.contains(&text) {
-                texts.push(text);
+        let (mut all, mut causes, mut told) = (String::new(), Vec::new(), HashSet::new());
+        for error in errors {
+            let (message, field) = (error.body(), error.path.to_string());
+            let text = format!("{field}: {message}");
+            if all.len() + text.len() > MOST_TOLD && !all.is_empty() {
+                break;
             }
+            causes.push(Cause { reason: error.kind.reason().into(), message, field });
+            // An aggregate names the same error once.
+            if told.contains(&text) {
+                continue;
+            }
+            if !all.is_empty() {
+                all.push_str(", ");
+            }
+            all.push_str(&text);
+            told.insert(text);
         }
-        let all = match texts.as_slice() {
-            [one] => one.clone(),
-            many => format!("[{}]", many.join(", ")),
-        };
-        let causes = errors
-            .iter()
-            .map(|e| Cause { reason: e.kind.reason().into(), message: e.body(), field: e.path.to_string() })
-            .collect();
+        if told.len() != 1 {
+            all = format!("[{all}]");
+        }
         let message = format!("{} {} is invalid: {all}", qualified(group, kind), field::quote(name));
         Self::new(422, "Invalid", message).with_details(Details {
             name: name.into(),

@@ -1,6 +1,8 @@
 //! OwnerReferencesPermissionEnforcement: who sets an owner must be allowed to delete the object, and who makes an owner wait
 //! for it must be allowed to set the owner's finalizers.
 
+use std::collections::HashMap;
+
 use pilothouse_value::{GroupVersion, Status, Value, object};
 
 use super::{Attributes, Operation, Plugin};
@@ -51,7 +53,13 @@ impl Plugin for OwnerReferencesPermissionEnforcement {
                 return Err(attributes.forbidden(&why));
             }
         }
-        let blocking: Vec<&Value> = owners.iter().filter(|owner| newly_blocks(owner, had)).collect();
+        // Of several with one uid the first counts.
+        let mut blocked: HashMap<Option<&str>, bool> = HashMap::new();
+        for owner in had {
+            blocked.entry(owner.str_at(&["uid"])).or_insert_with(|| blocks(owner));
+        }
+        let newly = |owner: &&Value| blocks(owner) && blocked.get(&owner.str_at(&["uid"])) != Some(&true);
+        let blocking: Vec<&Value> = owners.iter().filter(newly).collect();
         if blocking.is_empty() {
             return Ok(());
         }
@@ -69,12 +77,6 @@ impl Plugin for OwnerReferencesPermissionEnforcement {
 
 fn blocks(owner: &Value) -> bool {
     owner.at(&["blockOwnerDeletion"]).and_then(Value::as_bool) == Some(true)
-}
-
-/// Whether an owner has to wait for the object now, and had not before.
-fn newly_blocks(owner: &Value, had: &[Value]) -> bool {
-    let same = |other: &&Value| other.str_at(&["uid"]) == owner.str_at(&["uid"]);
-    blocks(owner) && !had.iter().find(same).is_some_and(blocks)
 }
 
 fn check_owner(attributes: &Attributes<'_>, owner: &Value) -> Result<(), Status> {

@@ -2,6 +2,8 @@
 //!
 //! This stage changes only the form.
 
+use std::task::Poll;
+
 use bytes::Bytes;
 use futures::{Stream, StreamExt as _};
 use http::{HeaderValue, Response, StatusCode, header};
@@ -17,8 +19,8 @@ use crate::registry::resource::Resource;
 use crate::verbs::list::Page;
 use crate::verbs::watch::{INITIAL_EVENTS_END, Seen, Watch, WatchEventKind};
 
-/// How many events go out in one piece.
-const EVENTS_AT_ONCE: usize = 64;
+/// How many bytes of events go out in one piece, unless one event alone has more. Who does not read keeps one piece.
+const PIECE: usize = 32 * 1024;
 
 /// What is needed to write an answer.
 #[derive(Clone, Copy, Debug)]
@@ -217,10 +219,21 @@ fn list_json(resource: &Resource, page: &Page, metadata: &Value) -> Vec<u8> {
 /// A watch: one line of JSON for each event, or one frame of protobuf.
 pub(crate) fn watch(watch: Watch, resource: std::sync::Arc<Resource>, style: Style) -> Response<Body> {
     let mut frames = Frames { resource, style, first: true };
-    let stream = Box::pin(watch.stream()).ready_chunks(EVENTS_AT_ONCE).map(move |events| {
-        let mut out = Vec::with_capacity(events.len() * 1024);
-        events.iter().for_each(|event| frames.write(event, &mut out));
-        Bytes::from(out)
+    let mut events = Some(Box::pin(watch.stream()));
+    let stream = futures::stream::poll_fn(move |context| {
+        let mut out = Vec::new();
+        while let Some(stream) = &mut events {
+            match stream.as_mut().poll_next(context) {
+                Poll::Ready(Some(event)) => frames.write(&event, &mut out),
+                Poll::Ready(None) => events = None,
+                Poll::Pending if out.is_empty() => return Poll::Pending,
+                Poll::Pending => break,
+            }
+            if out.len() >= PIECE {
+                break;
+            }
+        }
+        Poll::Ready((!out.is_empty()).then(|| Bytes::from(out)))
     });
     let content_type = match style.accepted.format {
         Format::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",

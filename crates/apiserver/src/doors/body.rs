@@ -14,12 +14,17 @@ use pilothouse_value::Status;
 /// The largest request body, in bytes: what the real server allows.
 pub(crate) const LIMIT: usize = 3 * 1024 * 1024;
 
+/// Larger answers are sent in parts of so many bytes, so that what goes along with them lasts nearly until they are sent.
+const PART: usize = 256 * 1024;
+
 /// The body of a response.
 #[derive(Debug)]
 pub struct Body(Kind);
 
 enum Kind {
     Full(Bytes),
+    /// Known whole, and so large that it is sent in parts.
+    Parts(Bytes, Box<dyn Send>),
     Stream(Pin<Box<dyn Stream<Item = Bytes> + Send>>),
     Relayed(UnsyncBoxBody<Bytes, io::Error>),
 }
@@ -31,7 +36,7 @@ pub(crate) struct Untouched;
 impl std::fmt::Debug for Kind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Kind::Full(bytes) => write!(f, "Full({} bytes)", bytes.len()),
+            Kind::Full(bytes) | Kind::Parts(bytes, _) => write!(f, "Full({} bytes)", bytes.len()),
             Kind::Stream(_) => f.write_str("Stream"),
             Kind::Relayed(_) => f.write_str("Relayed"),
         }
@@ -47,7 +52,7 @@ impl Body {
     /// The bytes of a body that is known whole.
     pub(crate) fn whole(&self) -> Option<&Bytes> {
         match &self.0 {
-            Kind::Full(bytes) => Some(bytes),
+            Kind::Full(bytes) | Kind::Parts(bytes, _) => Some(bytes),
             Kind::Stream(_) | Kind::Relayed(_) => None,
         }
     }
@@ -55,7 +60,10 @@ impl Body {
     /// The same body; what is given along is dropped when its last part has been taken, or nobody takes any more.
     pub(crate) fn keeping(self, along: impl Send + 'static) -> Body {
         match self.0 {
-            Kind::Full(bytes) => Body(Kind::Full(bytes)),
+            // What is small is sent as soon as it is taken.
+            Kind::Full(bytes) if bytes.len() <= PART => Body(Kind::Full(bytes)),
+            Kind::Full(bytes) => Body(Kind::Parts(bytes, Box::new(along))),
+            Kind::Parts(bytes, others) => Body(Kind::Parts(bytes, Box::new((others, along)))),
             Kind::Stream(stream) => {
                 let parts = futures::StreamExt::map(stream, move |part| {
                     let _kept = &along;
@@ -95,6 +103,11 @@ impl http_body::Body for Body {
         match &mut self.0 {
             Kind::Full(bytes) if bytes.is_empty() => Poll::Ready(None),
             Kind::Full(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Kind::Parts(bytes, _) if bytes.is_empty() => Poll::Ready(None),
+            Kind::Parts(bytes, _) => {
+                let part = bytes.split_to(bytes.len().min(PART));
+                Poll::Ready(Some(Ok(Frame::data(part))))
+            }
             Kind::Stream(stream) => {
                 stream.as_mut().poll_next(context).map(|part| part.map(|bytes| Ok(Frame::data(bytes))))
             }
@@ -104,7 +117,7 @@ impl http_body::Body for Body {
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
-            Kind::Full(bytes) => bytes.is_empty(),
+            Kind::Full(bytes) | Kind::Parts(bytes, _) => bytes.is_empty(),
             Kind::Stream(_) => false,
             Kind::Relayed(body) => body.is_end_stream(),
         }
@@ -112,7 +125,7 @@ impl http_body::Body for Body {
 
     fn size_hint(&self) -> http_body::SizeHint {
         match &self.0 {
-            Kind::Full(bytes) => http_body::SizeHint::with_exact(bytes.len() as u64),
+            Kind::Full(bytes) | Kind::Parts(bytes, _) => http_body::SizeHint::with_exact(bytes.len() as u64),
             Kind::Stream(_) => http_body::SizeHint::default(),
             Kind::Relayed(body) => body.size_hint(),
         }

@@ -8,6 +8,7 @@ use http::HeaderValue;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use parking_lot::Mutex;
 use rustls_pki_types::CertificateDer;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -26,6 +27,13 @@ use crate::state::State;
 const CONNECTIONS: usize = 4096;
 /// How long a handshake, or the head of a request, may take.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a connection may stay open on which nothing is asked for, once something was: kube-apiserver's limit.
+const QUIET: Duration = Duration::from_secs(90);
+/// How many bytes the head of a request may have. Upstream takes a third more; what is kept of the headers of HTTP/2 has room for
+/// that many lines only if none is shorter than they are.
+const HEADERS: usize = 768 * 1024;
+/// How many lines of headers a request of HTTP/1.1 may have: one who is impersonated has one for each group.
+const LINES: usize = 1000;
 /// How long requests that are under way get to end when the server stops.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -210,12 +218,15 @@ async fn connection(
         .collect();
     let origin = Origin::Network { certificates, compress, peer };
     let streams = state.network.http2_streams;
+    let idle = Arc::new(Idle::new());
+    let requests = idle.clone();
     let service = hyper::service::service_fn(move |request| {
         let log = Logged::of(&request);
+        let busy = Idle::busy(&requests);
         let (request, rest) = unread::lend(request);
         let answer = pipeline::handle(state.clone(), origin.clone(), request);
         async move {
-            let mut answer = answer.await;
+            let mut answer = answer.await.map(|body| body.keeping(busy));
             if let Some(rest) = rest
                 && !rest.take_in().await
             {
@@ -228,12 +239,18 @@ async fn connection(
         }
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
-    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(streams);
+    let mut http1 = builder.http1();
+    http1.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+    http1.max_buf_size(HEADERS).max_headers(LINES);
+    let mut http2 = builder.http2();
+    http2.timer(TokioTimer::new()).max_concurrent_streams(streams).max_header_list_size(HEADERS as u32);
     let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
     let connection = watcher.watch(connection.into_owned());
-    if let Err(error) = connection.await {
-        tracing::debug!(error, "a connection ended early");
+    tokio::select! {
+        ended = connection => if let Err(error) = ended {
+            tracing::debug!(error, "a connection ended early");
+        },
+        () = idle.over() => tracing::debug!("a connection asked for nothing any more"),
     }
 }
 
@@ -259,5 +276,82 @@ impl Logged {
     fn write(self, status: http::StatusCode) {
         let milliseconds = self.since.elapsed().as_secs_f64() * 1e3;
         tracing::debug!("{} {} {milliseconds:.2} ms", self.line, status.as_u16());
+    }
+}
+
+/// Finds out that nothing is asked for on a connection. Each connection takes a place, and a descriptor, that others may want.
+struct Idle(Mutex<Quiet>);
+
+struct Quiet {
+    /// How many requests are being answered.
+    busy: usize,
+    /// Since when there is none.
+    since: tokio::time::Instant,
+    patience: Duration,
+}
+
+/// As long as it is kept, something is being answered.
+struct Busy(Arc<Idle>);
+
+impl Idle {
+    fn new() -> Idle {
+        Idle(Mutex::new(Quiet { busy: 0, since: tokio::time::Instant::now(), patience: PATIENCE }))
+    }
+
+    fn busy(self: &Arc<Idle>) -> Busy {
+        self.0.lock().busy += 1;
+        Busy(self.clone())
+    }
+
+    /// Resolves when nothing was asked for long enough.
+    async fn over(&self) {
+        loop {
+            let due = {
+                let quiet = self.0.lock();
+                let now = tokio::time::Instant::now();
+                let since = if quiet.busy > 0 { now } else { quiet.since };
+                let due = since + quiet.patience;
+                if due <= now {
+                    return;
+                }
+                due
+            };
+            tokio::time::sleep_until(due).await;
+        }
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let mut quiet = self.0.0.lock();
+        quiet.busy = quiet.busy.saturating_sub(1);
+        (quiet.since, quiet.patience) = (tokio::time::Instant::now(), QUIET);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_on_which_nothing_is_asked_for_is_closed_after_a_while() {
+        let idle = Arc::new(Idle::new());
+        let start = tokio::time::Instant::now();
+        idle.over().await;
+        assert_eq!(start.elapsed(), PATIENCE, "nothing was asked for at all");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_lives_as_long_as_something_is_being_answered() {
+        let idle = Arc::new(Idle::new());
+        let (one, other) = (idle.busy(), idle.busy());
+        let start = tokio::time::Instant::now();
+        drop(one);
+        tokio::time::timeout(Duration::from_secs(3600), idle.over()).await.unwrap_err();
+        drop(other);
+        let end = tokio::time::Instant::now();
+        idle.over().await;
+        assert!(start.elapsed() >= Duration::from_secs(3600) + QUIET);
+        assert_eq!(end.elapsed(), QUIET);
     }
 }

@@ -1,6 +1,10 @@
 //! The rules that the metadata of every object obeys, whatever its kind: apimachinery's `ValidateObjectMeta` and
 //! `ValidateObjectMetaUpdate`, and the fields that only the server may set.
 
+use std::cell::OnceCell;
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use pilothouse_value::field::{self, Path};
 use pilothouse_value::{Map, Value, names, object};
 
@@ -254,6 +258,12 @@ pub(crate) fn annotations(annotations: Option<&Map>, path: &Path, errors: &mut V
 
 fn owners(value: &Value, path: &Path, errors: &mut Vec<field::Error>) {
     let mut controller: Option<String> = None;
+    // Each of many errors shows all owners.
+    let shown: OnceCell<Arc<str>> = OnceCell::new();
+    let show = || {
+        let all: Vec<String> = object::owner_references(value).iter().map(in_go_order).collect();
+        Arc::from(format!("[{}]", all.join(",")))
+    };
     for (index, owner) in object::owner_references(value).iter().enumerate() {
         let at = path.index(index);
         let api_version = object::api_version(owner);
@@ -284,8 +294,7 @@ fn owners(value: &Value, path: &Path, errors: &mut Vec<field::Error>) {
                     let why = format!(
                         "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {text}"
                     );
-                    let all: Vec<String> = object::owner_references(value).iter().map(in_go_order).collect();
-                    let shown = format!("[{}]", all.join(","));
+                    let shown = shown.get_or_init(show).clone();
                     errors.push(field::Error::invalid(path, Value::Null, why).showing(shown));
                 }
                 None => controller = Some(text),
@@ -341,16 +350,14 @@ pub(crate) fn dedup_owners(context: &Context, value: &mut Value, after: bool) {
     if owners.len() < 2 {
         return;
     }
-    let mut seen: Vec<Value> = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
     let mut duplicates: Vec<String> = Vec::new();
     owners.retain(|owner| {
-        let again = seen.contains(owner);
-        if again {
+        let first = seen.insert(owner.to_json());
+        if !first {
             duplicates.push(owner.str_at(&["uid"]).unwrap_or_default().to_owned());
-        } else {
-            seen.push(owner.clone());
         }
-        !again
+        first
     });
     if duplicates.is_empty() {
         return;

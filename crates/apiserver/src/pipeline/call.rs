@@ -10,6 +10,7 @@ use crate::admission;
 use crate::answer::negotiate::{self, Format};
 use crate::answer::render::{self, Style};
 use crate::doors::body::{self, Body};
+use crate::heavy;
 use crate::registry::subresources;
 use crate::request::Query;
 use crate::request::intake::{self, Incoming, Numbers};
@@ -50,6 +51,21 @@ impl Call<'_> {
         }
     }
 
+    /// Notes how large what was sent, and what is there, is.
+    async fn weigh(&self, sent: usize) {
+        let Target { resource, namespace, name, .. } = self.target;
+        let there = self.context.state.store.get(&resource.key, namespace, name);
+        let there = there.map_or(0, |object| object.bytes().len());
+        self.context.load.put(sent.max(there)).await;
+    }
+
+    /// Notes whether there are many objects.
+    async fn count(&self) {
+        if self.context.state.store.snapshot().count(&self.target.resource.key) >= heavy::MANY {
+            self.context.load.put(heavy::LARGE).await;
+        }
+    }
+
     fn object(&self, code: u16, document: &crate::answer::document::Document) -> Response<Body> {
         let resource = &self.target.resource;
         // What is not of the resource's own kind is never shown as a row of it.
@@ -71,6 +87,7 @@ impl Call<'_> {
     {
         let encoding = negotiate::content_type(text(request.headers(), header::CONTENT_TYPE))?;
         let bytes = body::read(request.into_body()).await?;
+        self.weigh(bytes.len()).await;
         if self.target.subresource.as_deref() == Some("scale") && !self.target.resource.is_built_in() {
             // The path is enough to tell what it is, as for built-in kinds.
             return intake::decode(encoding, &bytes, Numbers::Spelled);
@@ -83,6 +100,7 @@ impl Call<'_> {
             let why = "the export parameter, deprecated since v1.14, is no longer supported";
             return Err(Status::bad_request(why));
         }
+        self.weigh(0).await;
         let document = match self.target.subresource.as_deref() {
             Some("scale") => scale::get(self.context, self.target).await?,
             _ => read::get(self.context, self.target, self.query.get("resourceVersion")).await?,
@@ -92,6 +110,7 @@ impl Call<'_> {
 
     async fn list(&self) -> Result<Response<Body>, Status> {
         let options = ListOptions::parse(self.query)?;
+        self.count().await;
         let page = list::list(self.context, self.target, &options).await?;
         Ok(render::list(&self.target.resource, &page, self.style))
     }
@@ -157,6 +176,7 @@ impl Call<'_> {
         let kind = PatchKind::of(&self.target.resource, content_type)?;
         let options = WriteOptions::parse(self.query, "PatchOptions", kind == PatchKind::Apply)?;
         let bytes = body::read(request.into_body()).await?;
+        self.weigh(bytes.len()).await;
         let encoding = match kind {
             PatchKind::Apply => negotiate::Encoding::Yaml,
             _ => negotiate::Encoding::Json,
@@ -194,6 +214,7 @@ impl Call<'_> {
         B::Error: std::fmt::Display,
     {
         let options = delete_options(self.query, request).await?;
+        self.weigh(0).await;
         let deleted = delete::delete(self.context, self.target, &options).await?;
         Ok(match deleted {
             delete::Deleted::Gone(_) if !self.target.resource.rules.returns_deleted => {
@@ -216,6 +237,7 @@ impl Call<'_> {
         let list_options = ListOptions::parse(self.query)?;
         let options = delete_options(self.query, request).await?;
         options.check_collection()?;
+        self.count().await;
         let page = delete::delete_collection(self.context, self.target, &list_options, &options).await?;
         Ok(render::list(&self.target.resource, &page, self.style))
     }

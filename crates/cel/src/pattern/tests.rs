@@ -37,6 +37,7 @@ fn patterns_match_as_in_go() {
         (r"^$", "a", false),
         ("", "anything", true),
         (r"^}$", "}", true),
+        (r"^((a{10}){10}|(b{100})*|(c{1000}){0}){10}$", "", true),
         (r"^(?:a|b)*?c$", "abc", true),
     ] {
         assert_eq!(matches(pattern, text), expected, "{pattern} on {text:?}");
@@ -63,6 +64,8 @@ fn errors_are_those_of_go() {
         (r"\Z", r"invalid escape sequence: `\Z`"),
         ("a{1001}", "invalid repeat count: `{1001}`"),
         ("a{3,2}", "invalid repeat count: `{3,2}`"),
+        ("(a{1000}){1000}", "invalid repeat count: `{1000}`"),
+        ("((a{10}b{100,})*c){11}?", "invalid repeat count: `{11}?`"),
         ("[a--]", "invalid character class range: `a--`"),
         ("[z-a]", "invalid character class range: `z-a`"),
         ("[[:foo:]]", "invalid character class range: `[:foo:]`"),

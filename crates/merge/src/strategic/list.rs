@@ -157,7 +157,8 @@ fn merge_items(
                 *current = merge_map(std::mem::take(current), change.clone(), field.ty)?;
                 // The patch of an item may take away, or change, what it is found by.
                 if current.get(key).map(id) != Some(id(name)) {
-                    places.retain(|_, known| *known != place);
+                    // A place is known by one name only.
+                    places.remove(&id(name));
                     if let Some(name) = current.get(key) {
                         places.entry(id(name)).or_insert(place);
                     }

@@ -41,7 +41,9 @@ pub use policies::{CompilePolicy, PolicyExpression, PolicyRole, validate_policy}
 pub use services::validate_cluster_ips;
 pub use webhooks::{CompileCondition, ConditionProblem, validate_webhooks};
 
-use pilothouse_value::field::{Error, Path};
+use std::ops::{Deref, DerefMut};
+
+use pilothouse_value::field::{Error, Path, Shown};
 use pilothouse_value::stack::deeper;
 use pilothouse_value::{Gvk, Map, Value, names};
 
@@ -111,7 +113,7 @@ fn validate_with(gvk: &Gvk, object: &Value, old: Option<&Value>, mut errors: Err
         ("apiregistration.k8s.io", "APIService") => control::api_service(&at, errors_ref),
         ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy" | "MutatingAdmissionPolicy") => {
             let mutates = gvk.kind == "MutatingAdmissionPolicy";
-            errors_ref.0 = validate_policy(object, mutates, old, None, &mut |_| None);
+            errors_ref.0.extend(validate_policy(object, mutates, old, None, &mut |_| None));
         }
         ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => {
             policies::binding(&at, errors_ref);
@@ -154,10 +156,10 @@ fn validate_with(gvk: &Gvk, object: &Value, old: Option<&Value>, mut errors: Err
         (
             "admissionregistration.k8s.io",
             "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration",
-        ) => errors_ref.0 = validate_webhooks(object, old, &|_, _| None),
+        ) => errors_ref.0.extend(validate_webhooks(object, old, &|_, _| None)),
         _ => {}
     }
-    errors.0
+    errors.0.errors
 }
 
 /// Finds what is wrong with an update through a subresource (`status`, `ephemeralcontainers`, …). Of subresources
@@ -192,23 +194,65 @@ pub fn validate_subresource(
         (_, _, "status") => status::validate(gvk, &at, old, errors_ref),
         _ => {}
     }
-    errors.0
+    errors.0.errors
 }
 
 /// Finds what is wrong with a binding of a pod to a node.
 pub fn validate_binding(binding: &Value) -> Vec<Error> {
     let mut errors = Errors::default();
     pod_update::binding(&At::root(binding), &mut errors);
-    errors.0
+    errors.0.errors
+}
+
+/// How much text all errors of one object may take, in bytes: each may show much, and there may be one for each item of a list.
+const MOST_TOLD: usize = 8 << 20;
+
+/// The errors that were found so far. It is used like the list that it holds, and takes no more when it is full.
+#[derive(Debug, Default)]
+struct Found {
+    errors: Vec<Error>,
+    told: usize,
+}
+
+impl Found {
+    fn push(&mut self, error: Error) {
+        if self.told > MOST_TOLD {
+            return;
+        }
+        let shown = match &error.shown {
+            Shown::Text(text) => text.len(),
+            _ => error.value.as_str().map_or(0, str::len),
+        };
+        self.told += error.detail.len() + error.path.as_str().len() + shown;
+        self.errors.push(error);
+    }
+
+    fn extend(&mut self, errors: impl IntoIterator<Item = Error>) {
+        errors.into_iter().for_each(|error| self.push(error));
+    }
+}
+
+impl Deref for Found {
+    type Target = Vec<Error>;
+
+    fn deref(&self) -> &Vec<Error> {
+        &self.errors
+    }
+}
+
+impl DerefMut for Found {
+    fn deref_mut(&mut self) -> &mut Vec<Error> {
+        &mut self.errors
+    }
 }
 
 /// What was found so far; the object with the empty lists that its author gave, if errors are to show them; and what pods may.
 #[derive(Debug, Default)]
-struct Errors(Vec<Error>, Option<Box<Value>>, Policy);
+struct Errors(Found, Option<Box<Value>>, Policy);
 
 impl Errors {
     fn under(policy: Policy) -> Self {
-        Self(Vec::new(), None, policy)
+        Self(Found::default(), None, policy)
     }
 
     fn showing(self, object: &Value, given: &Value) -> Self {

@@ -14,6 +14,9 @@ pub use amounts::Amounts;
 
 use super::ips;
 
+/// More warnings than an answer can tell of, which has room for 4,096 characters of them.
+const MOST: usize = 4096;
+
 /// The warnings for an object that was found valid; `old` is what it takes the place of. They are in upstream's order.
 pub fn warnings(gvk: &Gvk, object: &Value, old: Option<&Value>) -> Vec<String> {
     let mut out = Vec::new();

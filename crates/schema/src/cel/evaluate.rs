@@ -15,6 +15,10 @@ use super::tree::Node;
 use crate::node::{Additional, Rule, Schema, Type};
 use crate::ratchet::{Old, Pair};
 
+/// How much text what rules say of one object may take, in bytes: a message may be as long as a definition, and there may be one for
+/// each item of a list.
+const MOST_TOLD: usize = 8 << 20;
+
 /// Evaluates the rules for a whole object. Returns whether that could be done for less than `limit`, if there is one; if
 /// not, what was found is not all.
 pub(super) fn object(
@@ -27,7 +31,7 @@ pub(super) fn object(
 ) -> bool {
     let path = Path::root();
     let pair = old.map(|old| Pair::new(new, Old { value: old, schema }));
-    let mut run = Run { budget: budget(), limit, findings };
+    let mut run = Run { budget: budget(), limit, findings, told: 0, overlooked: 0 };
     let ratchet = Ratchet { current: pair.as_ref(), parent: None };
     run.node(root, schema, At { path: &path, step: None }, new, old, ratchet);
     let (left, is_done) = (run.budget, run.limit != Some(0));
@@ -47,7 +51,7 @@ pub(super) fn default(
     let mut found = Vec::new();
     for old in [Some(value), None] {
         let mut findings = Findings::default();
-        let mut run = Run { budget: before, limit: None, findings: &mut findings };
+        let mut run = Run { budget: before, limit: None, findings: &mut findings, told: 0, overlooked: 0 };
         run.node(root, schema, At { path, step: None }, value, old, Ratchet::default());
         *left = run.budget.min(*left);
         found = findings.errors;
@@ -151,6 +155,9 @@ struct Run<'f> {
     /// What may be spent before it is given up: 0 once it has been.
     limit: Option<u64>,
     findings: &'f mut Findings,
+    /// How much text of errors was made, in bytes, and of what is overlooked.
+    told: usize,
+    overlooked: usize,
 }
 
 impl Run<'_> {
@@ -390,6 +397,12 @@ impl Run<'_> {
 
     /// Adds what a rule says: an error, or a warning of what need not be mended now.
     fn add(&mut self, error: field::Error, is_overlooked: bool) {
+        let told = if is_overlooked { &mut self.overlooked } else { &mut self.told };
+        // The first is always told.
+        if *told > MOST_TOLD {
+            return;
+        }
+        *told += error.detail.len() + error.path.as_str().len();
         if is_overlooked {
             self.findings.warnings.push(error.to_string());
         } else {
@@ -399,7 +412,7 @@ impl Run<'_> {
 
     /// Adds that a rule could not be evaluated.
     fn fail(&mut self, schema: &Schema, at: At<'_>, text: String) {
-        self.findings.errors.push(field::Error::invalid(&at.to_path(), type_name(schema), text));
+        self.add(field::Error::invalid(&at.to_path(), type_name(schema), text), false);
     }
 
     /// Adds that nothing more is evaluated.

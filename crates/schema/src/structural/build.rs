@@ -98,7 +98,7 @@ fn constraints(props: Props<'_>) -> Option<Constraints> {
         unique_items: props.flag("uniqueItems"),
         max_properties: props.integer("maxProperties"),
         min_properties: props.integer("minProperties"),
-        enumeration: props.values("enum").to_vec(),
+        enumeration: props.values("enum").to_vec().into(),
         all_of: list("allOf"),
         any_of: list("anyOf"),
         one_of: list("oneOf"),

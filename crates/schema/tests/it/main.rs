@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod addresses;
 #[cfg(test)]
+mod large;
+#[cfg(test)]
 mod openapi;
 mod properties;
 #[cfg(test)]

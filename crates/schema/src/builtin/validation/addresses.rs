@@ -1,5 +1,7 @@
 //! IP addresses, networks and the ports of endpoints: what endpoints, slices, nodes and services have in common.
 
+use std::collections::BTreeSet;
+
 use std::net::IpAddr;
 
 use pilothouse_value::field::{Error, Path};
@@ -126,7 +128,7 @@ pub(super) fn slice(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
     if old.is_none_or(|old| old.items_at(&["endpoints"]) != at.value.items_at(&["endpoints"])) {
         endpoints.iter().for_each(|endpoint| slice_endpoint(endpoint, kind, errors));
     }
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen = BTreeSet::new();
     let ports = at.items("ports");
     if ports.len() > 20_000 {
         errors.0.push(Error::too_many(&at.path.child("ports"), ports.len(), 20_000));
@@ -136,10 +138,9 @@ pub(super) fn slice(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) {
         if !name.is_empty() {
             errors.complaints(&port.path.child("name"), name, names::dns1123_label(name));
         }
-        if seen.contains(&name) {
+        if !seen.insert(name) {
             errors.0.push(Error::duplicate(&port.path.child("name"), name));
         }
-        seen.push(name);
         match port.find("protocol") {
             None => errors.required(&port.path.child("protocol"), ""),
             Some(_) => errors.one_of_all(port, "protocol", &PROTOCOLS),
@@ -197,13 +198,12 @@ fn slice_endpoint(at: &At<'_>, kind: &str, errors: &mut Errors) {
     }
     let hints = at.child("hints");
     for (list, node) in [("forZones", false), ("forNodes", true)] {
-        let mut seen: Vec<&str> = Vec::new();
+        let mut seen = BTreeSet::new();
         for hint in hints.items(list) {
             let (name, path) = (hint.text("name"), hint.path.child("name"));
-            if seen.contains(&name) {
+            if !seen.insert(name) {
                 errors.0.push(Error::duplicate(&path, name));
             }
-            seen.push(name);
             let complaints = if node { names::dns1123_subdomain(name) } else { names::label_value(name) };
             errors.complaints(&path, name, complaints);
         }

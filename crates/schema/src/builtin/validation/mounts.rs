@@ -1,6 +1,6 @@
 //! What a container mounts, and the block devices it gets.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pilothouse_value::field::Error;
 
@@ -15,13 +15,14 @@ pub(super) fn all(spec: &At<'_>, at: &At<'_>, errors: &mut Errors) {
 fn volume_mounts(at: &At<'_>, volumes: &[At<'_>], errors: &mut Errors) {
     let mut seen = BTreeSet::new();
     let list = at.path.child("volumeMounts");
-    let devices = at.items("volumeDevices");
+    let volumes: BTreeSet<&str> = volumes.iter().map(|volume| volume.text("name")).collect();
+    let (devices, device_paths) = both(&at.items("volumeDevices"), "devicePath");
     for mount in at.items("volumeMounts") {
         let (name, path) = (mount.text("name"), mount.text("mountPath"));
         if name.is_empty() {
             errors.required(&mount.path.child("name"), "");
         }
-        if !volumes.iter().any(|volume| volume.text("name") == name) {
+        if !volumes.contains(name) {
             errors.0.push(Error::not_found(&mount.path.child("name"), name));
         }
         if path.is_empty() {
@@ -30,10 +31,10 @@ fn volume_mounts(at: &At<'_>, volumes: &[At<'_>], errors: &mut Errors) {
         if !seen.insert(path) {
             errors.invalid(&mount.path.child("mountPath"), path, "must be unique");
         }
-        if devices.iter().any(|device| device.text("name") == name) {
+        if devices.contains(name) {
             errors.invalid(&mount.path.child("name"), name, "must not already exist in volumeDevices");
         }
-        if devices.iter().any(|device| device.text("devicePath") == path) {
+        if device_paths.contains(path) {
             let detail = "must not already exist as a path in volumeDevices";
             errors.invalid(&mount.path.child("mountPath"), path, detail);
         }
@@ -79,7 +80,11 @@ fn volume_mounts(at: &At<'_>, volumes: &[At<'_>], errors: &mut Errors) {
 
 fn volume_devices(at: &At<'_>, volumes: &[At<'_>], errors: &mut Errors) {
     let (mut names, mut paths) = (BTreeSet::new(), BTreeSet::new());
-    let mounts = at.items("volumeMounts");
+    let mut known: BTreeMap<&str, &At<'_>> = BTreeMap::new();
+    for volume in volumes {
+        known.entry(volume.text("name")).or_insert(volume);
+    }
+    let (mounts, mount_paths) = both(&at.items("volumeMounts"), "mountPath");
     for device in at.items("volumeDevices") {
         let (name, path) = (device.text("name"), device.text("devicePath"));
         let (name_path, device_path) = (device.path.child("name"), device.path.child("devicePath"));
@@ -89,7 +94,7 @@ fn volume_devices(at: &At<'_>, volumes: &[At<'_>], errors: &mut Errors) {
         if names.contains(name) {
             errors.invalid(&name_path, name, "must be unique");
         }
-        match volumes.iter().find(|volume| volume.text("name") == name) {
+        match known.get(name) {
             None => errors.0.push(Error::not_found(&name_path, name)),
             Some(volume) => {
                 if volume.find("persistentVolumeClaim").is_none() && volume.find("ephemeral").is_none() {
@@ -109,14 +114,19 @@ fn volume_devices(at: &At<'_>, volumes: &[At<'_>], errors: &mut Errors) {
         } else {
             paths.insert(path);
         }
-        if mounts.iter().any(|mount| mount.text("name") == name) {
+        if mounts.contains(name) {
             errors.invalid(&name_path, name, "must not already exist in volumeMounts");
         }
-        if mounts.iter().any(|mount| mount.text("mountPath") == path) {
+        if mount_paths.contains(path) {
             errors.invalid(&device_path, path, "must not already exist as a path in volumeMounts");
         }
         if !name.is_empty() {
             names.insert(name);
         }
     }
+}
+
+/// The names of items, and where they are put.
+fn both<'v>(items: &[At<'v>], path: &str) -> (BTreeSet<&'v str>, BTreeSet<&'v str>) {
+    items.iter().map(|item| (item.text("name"), item.text(path))).unzip()
 }

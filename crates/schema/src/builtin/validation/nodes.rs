@@ -1,6 +1,7 @@
 //! Nodes.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use pilothouse_value::field::{Error, Path};
 use pilothouse_value::{Value, names};
@@ -73,7 +74,7 @@ fn annotations(at: &At<'_>, errors: &mut Errors) {
 fn taints(spec: &At<'_>, errors: &mut Errors) {
     // Upstream takes them for metadata.
     let list = Path::new("metadata").child("taints");
-    let mut seen: Vec<(&str, &str)> = Vec::new();
+    let mut seen = BTreeSet::new();
     for (index, taint) in spec.items("taints").iter().enumerate() {
         let path = list.index(index);
         let (key, value, effect) = (taint.text("key"), taint.text("value"), taint.text("effect"));
@@ -84,12 +85,11 @@ fn taints(spec: &At<'_>, errors: &mut Errors) {
         }
         let at = At { value: taint.value, path: path.clone() };
         errors.one_of(&at, "effect", &["NoSchedule", "PreferNoSchedule", "NoExecute"], true);
-        if seen.contains(&(key, effect)) {
+        if !seen.insert((key, effect)) {
             let mut error = Error::duplicate(&path, Value::Null).showing(go::show("core.Taint", taint.value));
             error.detail = "taints must be unique by key and effect pair".to_owned();
             errors.0.push(error);
         }
-        seen.push((key, effect));
     }
 }
 

@@ -1,5 +1,7 @@
 //! Access, disruption budgets, leases, priorities, runtimes.
 
+use std::collections::BTreeSet;
+
 use pilothouse_value::field::Error;
 use pilothouse_value::{Value, names};
 
@@ -185,8 +187,9 @@ pub(super) fn runtime_class(at: &At<'_>, old: Option<&Value>, errors: &mut Error
         for toleration in &tolerations {
             scheduling::toleration(toleration, errors);
         }
-        for (index, toleration) in tolerations.iter().enumerate() {
-            if tolerations.iter().take(index).any(|before| before.value == toleration.value) {
+        let mut seen = BTreeSet::new();
+        for toleration in &tolerations {
+            if !seen.insert(toleration.value.to_json()) {
                 let shown = go::show("core.Toleration", toleration.value);
                 errors.0.push(Error::duplicate(&toleration.path, Value::Null).showing(shown));
             }

@@ -43,9 +43,9 @@ pub(super) fn update(at: &At<'_>, old: &Value, errors: &mut Errors) {
         _ => {}
     }
     tolerations_only_added(&spec, old, errors);
-    let gates: Vec<&str> =
+    let gates: BTreeSet<&str> =
         old.items_at(&["schedulingGates"]).iter().filter_map(|gate| gate.str_at(&["name"])).collect();
-    for gate in spec.items("schedulingGates").iter().filter(|gate| !gates.contains(&gate.text("name"))) {
+    for gate in spec.items("schedulingGates").iter().filter(|gate| !gates.contains(gate.text("name"))) {
         let detail = "only deletion is allowed, but found new scheduling gate";
         errors.forbidden(&gate.path.child("name"), format!("{detail} '{}'", gate.text("name")));
     }
@@ -106,9 +106,9 @@ fn tolerations_only_added(spec: &At<'_>, old: &Value, errors: &mut Errors) {
     let without_seconds = |toleration: &Value| {
         let mut toleration = toleration.clone();
         toleration.take(&["tolerationSeconds"]);
-        toleration
+        toleration.to_json()
     };
-    let new: Vec<Value> = spec.items("tolerations").iter().map(|t| without_seconds(t.value)).collect();
+    let new: BTreeSet<String> = spec.items("tolerations").iter().map(|t| without_seconds(t.value)).collect();
     let kept =
         old.items_at(&["tolerations"]).iter().all(|toleration| new.contains(&without_seconds(toleration)));
     if !kept {
@@ -314,10 +314,11 @@ fn no_resurrection(status: &At<'_>, old: &Value, list: &str, containers: &str, e
 
 fn claim_statuses(at: &At<'_>, status: &At<'_>, errors: &mut Errors) {
     let claims = at.child("spec").items("resourceClaims");
+    let claims: BTreeSet<&str> = claims.iter().map(|claim| claim.text("name")).collect();
     let mut seen = BTreeSet::new();
     for one in status.items("resourceClaimStatuses") {
         let (name, path) = (one.text("name"), one.path.child("name"));
-        if !claims.iter().any(|claim| claim.text("name") == name) {
+        if !claims.contains(name) {
             errors.invalid(&path, name, "must match the name of an entry in `spec.resourceClaims`");
         }
         if !seen.insert(name) {
@@ -336,10 +337,11 @@ fn addresses(status: &At<'_>, old: &Value, list: &str, errors: &mut Errors) {
     if status.child(list).value == old.at(&["status", list]).unwrap_or(NULL) {
         return;
     }
-    let known = old.items_at(&["status", list]);
+    let known: BTreeSet<&str> =
+        old.items_at(&["status", list]).iter().filter_map(|old| old.str_at(&["ip"])).collect();
     let mut parsed = Vec::new();
     for one in &found {
-        let was_there = |ip: &str| known.iter().any(|old| old.str_at(&["ip"]) == Some(ip));
+        let was_there = |ip: &str| known.contains(ip);
         legacy_ip(&one.path, one.text("ip"), was_there, errors);
         parsed.extend(ips::sloppy_ip(one.text("ip")));
     }

@@ -67,7 +67,7 @@ pub fn validate_policy(
     } else {
         validating(&at, &mut expressions, &mut errors);
     }
-    errors.0
+    errors.0.errors
 }
 
 /// The expressions of one policy.

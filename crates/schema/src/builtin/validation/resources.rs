@@ -244,6 +244,10 @@ fn claims(spec: &At<'_>, at: &At<'_>, errors: &mut Errors) {
     let mut of_pod: Vec<&str> = spec.items("resourceClaims").iter().map(|claim| claim.text("name")).collect();
     of_pod.sort_unstable();
     of_pod.dedup();
+    let unknown = match of_pod.as_slice() {
+        [] => "must be one of the names in pod.spec.resourceClaims which is empty".to_owned(),
+        names => format!("must be one of the names in pod.spec.resourceClaims: {}", names.join(", ")),
+    };
     let mut seen: BTreeSet<String> = BTreeSet::new();
     for claim in at.items("claims") {
         let (name, request) = (claim.text("name"), claim.text("request"));
@@ -259,7 +263,8 @@ fn claims(spec: &At<'_>, at: &At<'_>, errors: &mut Errors) {
                 errors.complaints(&claim.path.child("request"), request, names::dns1123_label(request));
                 key = format!("{name}/{request}");
             }
-            let part_of = seen.iter().any(|one| one.split_once('/').is_some_and(|(of, _)| of == name));
+            let part = format!("{name}/");
+            let part_of = seen.range(part.clone()..).next().is_some_and(|one| one.starts_with(&part));
             if seen.contains(&key) {
                 errors.0.push(Error::duplicate(&claim.path, key.as_str()));
             } else if request.is_empty() && part_of {
@@ -267,12 +272,9 @@ fn claims(spec: &At<'_>, at: &At<'_>, errors: &mut Errors) {
             }
             seen.insert(key);
         }
-        if !of_pod.contains(&name) {
+        if of_pod.binary_search(&name).is_err() {
             let mut error = Error::not_found(&claim.path, name);
-            error.detail = match of_pod.as_slice() {
-                [] => "must be one of the names in pod.spec.resourceClaims which is empty".to_owned(),
-                names => format!("must be one of the names in pod.spec.resourceClaims: {}", names.join(", ")),
-            };
+            error.detail.clone_from(&unknown);
             errors.0.push(error);
         }
     }

@@ -1,6 +1,6 @@
 //! Where a pod may run: affinity, spread over topologies, tolerations.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pilothouse_value::field::Error;
 use pilothouse_value::{Value, names};
@@ -156,7 +156,11 @@ fn keys_selected_twice(at: &At<'_>, errors: &mut Errors) {
 
 pub(super) fn topology_spread(spec: &At<'_>, errors: &mut Errors) {
     let constraints = spec.items("topologySpreadConstraints");
-    for (at, constraint) in constraints.iter().enumerate() {
+    let mut left: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for one in &constraints {
+        *left.entry((one.text("topologyKey"), one.text("whenUnsatisfiable"))).or_default() += 1;
+    }
+    for constraint in &constraints {
         let skew = constraint.int("maxSkew").unwrap_or_default();
         if skew <= 0 {
             errors.invalid(&constraint.path.child("maxSkew"), skew, "must be greater than zero");
@@ -169,11 +173,9 @@ pub(super) fn topology_spread(spec: &At<'_>, errors: &mut Errors) {
         if !actions.contains(&action) {
             errors.unsupported(&constraint.path.child("whenUnsatisfiable"), action, &actions);
         }
-        let again = constraints
-            .iter()
-            .skip(at + 1)
-            .any(|other| other.text("topologyKey") == key && other.text("whenUnsatisfiable") == action);
-        if again {
+        let later = left.entry((key, action)).or_default();
+        *later = later.saturating_sub(1);
+        if *later > 0 {
             let path = constraint.path.child("{topologyKey, whenUnsatisfiable}");
             errors.0.push(Error::duplicate(&path, format!("{{{key}, {action}}}")));
         }

@@ -99,7 +99,7 @@ pub fn validate_cluster_ips(service: &Value, old: Option<&Value>) -> Vec<Error> 
     let spec = At::root(service).child("spec");
     let before = old.map_or(&[][..], |old| old.items_at(&["spec", "clusterIPs"]));
     cluster_ips(&spec, spec.text("type"), is_headless(spec.value), before, &mut errors);
-    errors.0
+    errors.0.errors
 }
 
 fn is_headless(spec: &Value) -> bool {

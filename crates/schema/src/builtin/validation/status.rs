@@ -282,13 +282,12 @@ fn was_ingress(old: &Value, ip: &str) -> bool {
 
 /// Where a node can be reached: each way once.
 pub(super) fn node_addresses(status: &At<'_>, errors: &mut Errors) {
-    let mut seen = Vec::new();
+    let mut seen = BTreeSet::new();
     for address in status.items("addresses") {
-        if seen.contains(&address.value) {
+        if !seen.insert(address.value.to_json()) {
             let shown = super::go::show("core.NodeAddress", address.value);
             errors.0.push(Error::duplicate(&address.path, Value::Null).showing(shown));
         }
-        seen.push(address.value);
     }
 }
 

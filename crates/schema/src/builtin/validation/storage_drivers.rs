@@ -195,7 +195,7 @@ pub(super) fn attributes_class(at: &At<'_>, old: Option<&Value>, errors: &mut Er
 }
 
 pub(super) fn class_topologies(at: &At<'_>, errors: &mut Errors) {
-    let mut seen: Vec<&Value> = Vec::new();
+    let mut seen = BTreeSet::new();
     for term in at.items("allowedTopologies") {
         let mut keys = BTreeSet::new();
         let expressions = term.items("matchLabelExpressions");
@@ -217,10 +217,9 @@ pub(super) fn class_topologies(at: &At<'_>, errors: &mut Errors) {
                 errors.0.push(Error::duplicate(&expression.path.child("key"), key));
             }
         }
-        if expressions.is_empty() || seen.contains(&term.value) {
+        if !seen.insert(term.value.to_json()) || expressions.is_empty() {
             errors.0.push(Error::duplicate(&term.path.child("matchLabelExpressions"), ""));
         }
-        seen.push(term.value);
     }
 }
 

@@ -48,7 +48,7 @@ pub fn validate_webhooks(object: &Value, old: Option<&Value>, compile: CompileCo
         );
         errors.invalid(&at.child("metadata").path.child("name"), name, detail);
     }
-    errors.0
+    errors.0.errors
 }
 
 /// What is asked of a configuration: of a new one everything, of one that is there not what it breaks already.

@@ -1,5 +1,7 @@
 //! Deployments, replica sets, daemon sets, stateful sets.
 
+use std::collections::BTreeSet;
+
 use pilothouse_value::field::Error;
 use pilothouse_value::selector::LabelSelector;
 use pilothouse_value::{Map, Value, json, names};
@@ -202,17 +204,17 @@ pub(super) fn daemon_set(at: &At<'_>, old: Option<&Value>, errors: &mut Errors) 
 /// The set's pods have a volume for each claim template, so their template may mount it (`volumesToAddForTemplates`).
 fn with_claim_volumes(spec: &Value) -> Value {
     let mut filled = spec.clone();
-    let mut claims: Vec<&str> = Vec::new();
+    let (mut claims, mut known): (Vec<&str>, BTreeSet<&str>) = Default::default();
     for claim in spec.items_at(&["volumeClaimTemplates"]) {
         let name = claim.str_at(&["metadata", "name"]).unwrap_or_default();
-        if !claims.contains(&name) {
+        if known.insert(name) {
             claims.push(name);
         }
     }
     let of_claim = |name: &&str| json!({"name": *name, "persistentVolumeClaim": {"claimName": *name}});
     let mut volumes: Vec<Value> = claims.iter().map(of_claim).collect();
     let own = spec.items_at(&["template", "spec", "volumes"]).iter();
-    let own = own.filter(|volume| !claims.contains(&volume.str_at(&["name"]).unwrap_or_default()));
+    let own = own.filter(|volume| !known.contains(volume.str_at(&["name"]).unwrap_or_default()));
     volumes.extend(own.cloned());
     if !claims.is_empty() {
         filled.set(&["template", "spec", "volumes"], volumes);

@@ -2,6 +2,8 @@
 
 use pilothouse_value::{Map, Value};
 
+use super::MOST;
+
 /// A file of a volume, and what it comes from if the volume has several sources.
 #[derive(PartialEq)]
 struct File {
@@ -79,6 +81,9 @@ fn files(source: &Value, title: &str) -> Vec<File> {
 fn overlapping(volume: &str, title: &str, files: Vec<File>, out: &mut Vec<String>) {
     for (index, file) in files.iter().enumerate() {
         for before in files.iter().take(index).filter(|before| file.is_in_the_way_of(before)) {
+            if out.len() > MOST {
+                return;
+            }
             let (file, before) = (file.title(), before.title());
             out.push(format!("volume {volume} ({title}): overlapping paths: {file} with {before}"));
         }

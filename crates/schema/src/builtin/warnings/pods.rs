@@ -1,10 +1,10 @@
 //! Warnings for pods and templates.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pilothouse_value::{Map, Value};
 
-use super::{addresses, claim_spec, fractional, overlaps};
+use super::{MOST, addresses, claim_spec, fractional, overlaps};
 
 /// Kinds of volumes that do nothing any more.
 pub(super) const GONE: [(&str, &str); 9] = [
@@ -112,11 +112,10 @@ fn volumes(place: &str, spec: &Value, out: &mut Vec<String>) {
 
 fn aliases_and_secrets(place: &str, spec: &Value, out: &mut Vec<String>) {
     let mut twice = |list: &str, field: &str, noun: &str| {
-        let items = spec.items_at(&[list]);
-        for (index, item) in items.iter().enumerate() {
+        let mut seen = BTreeSet::new();
+        for (index, item) in spec.items_at(&[list]).iter().enumerate() {
             let text = item.str_at(&[field]).unwrap_or_default();
-            let before = items.iter().take(index).any(|one| one.str_at(&[field]).unwrap_or_default() == text);
-            if before && (list == "hostAliases" || !text.is_empty()) {
+            if !seen.insert(text) && (list == "hostAliases" || !text.is_empty()) {
                 out.push(format!("{place}.{list}[{index}].{field}: duplicate {noun} \"{text}\""));
             }
         }
@@ -153,10 +152,10 @@ fn container(place: &str, container: &Value, out: &mut Vec<String>) {
             fractional(&format!("{place}.resources.{part}[{resource}]"), value, out);
         }
     }
-    let variables = container.items_at(&["env"]);
-    for (index, variable) in variables.iter().enumerate() {
+    let mut seen = BTreeSet::new();
+    for (index, variable) in container.items_at(&["env"]).iter().enumerate() {
         let name = variable.str_at(&["name"]).unwrap_or_default();
-        let before = variables.iter().take(index).any(|one| one.str_at(&["name"]) == Some(name));
+        let before = !seen.insert(name);
         let value = variable.str_at(&["value"]).unwrap_or_default();
         // One that is made of the one before continues it.
         if before && !value.contains(&format!("$({name})")) {
@@ -195,6 +194,10 @@ fn ports(place: &str, spec: &Value, out: &mut Vec<String>) {
             }
             let others = seen.entry((own, protocol)).or_default();
             for other in others.iter() {
+                if out.len() > MOST {
+                    // Every port with every other: nobody is told of more.
+                    break;
+                }
                 let how = match () {
                     () if host == other.host && ip == other.ip => "duplicate",
                     () if host == 0 || other.host == 0 => "overlapping",
