@@ -112,8 +112,9 @@ mod tests {
             let (done, other) = std::sync::mpsc::channel();
             let heavy = tokio::spawn(async move {
                 let load = Load::of_network();
-                let work = async {
-                    load.put(LARGE).await;
+                let own = &load;
+                let work = async move {
+                    own.put(LARGE).await;
                     // Somebody else needs the only thread.
                     tokio::spawn(async move { done.send(()) });
                     other.recv()
