@@ -30,14 +30,15 @@ pub(crate) async fn create(
     };
     match (target.resource.plural.as_str(), subresource) {
         ("pods", "eviction") => {
-            let eviction = read(context, target, incoming, options)?;
+            let eviction = read_here(context, target, incoming, options)?;
             eviction::check(target, &eviction, options)?;
             let eviction = admit(context, target, eviction, options).await?;
             eviction::evict(context, target, &eviction, options).await?;
             Ok(success(201))
         }
         ("pods", "binding") => {
-            let binding = admit(context, target, read(context, target, incoming, options)?, options).await?;
+            let binding = read_here(context, target, incoming, options)?;
+            let binding = admit(context, target, binding, options).await?;
             bind(context, target, &binding, options).await
         }
         ("serviceaccounts", "token") => {
@@ -48,6 +49,7 @@ pub(crate) async fn create(
                 request.set(&["spec", "expirationSeconds"], tokens::DEFAULT_SECONDS);
             }
             notes.inspect(|notes| notes.has_read(&whole_request(&request)));
+            create::set_namespace(target, &mut request)?;
             let asked = request.i64_at(&["spec", "expirationSeconds"]).unwrap_or_default();
             if let Some(most) = context.state.tuning.longest_token_seconds.filter(|most| asked > *most) {
                 context.warn(format!("requested expiration of {asked} seconds shortened to {most} seconds"));
@@ -175,7 +177,17 @@ fn read(
     if name == Some("eviction") && object::api_version(&incoming.value) == "policy/v1beta1" {
         incoming.value.set(&["apiVersion"], "policy/v1");
     }
-    let mut value = read_as(context, &gvk, incoming, options)?;
+    read_as(context, &gvk, incoming, options)
+}
+
+/// Reads a body of the subresource's own kind, which is in the namespace that the request is for.
+fn read_here(
+    context: &Context,
+    target: &Target,
+    incoming: Incoming,
+    options: &WriteOptions,
+) -> Result<Value, Status> {
+    let mut value = read(context, target, incoming, options)?;
     create::set_namespace(target, &mut value)?;
     Ok(value)
 }
