@@ -24,6 +24,15 @@ pub fn with_room<T>(work: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(ROOM, MORE, work)
 }
 
+/// How much stack must be left for a request's way through a server, which an unoptimised build takes far more for.
+const WHOLE_REQUEST: usize = if cfg!(debug_assertions) { 3 << 19 } else { LEAST };
+
+/// Does a step of a request that is served on its asker's own stack, however deep in its own work the asker is.
+#[inline]
+pub fn with_room_for_a_request<T>(work: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(WHOLE_REQUEST, MORE, work)
+}
+
 /// Whether the stack is too low for more levels. Who drops what is nested should take it apart then: dropping is the compiler's own
 /// work, which cannot be sent through [`deeper`].
 #[inline]

@@ -12,6 +12,7 @@ use http::{Request, Response};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use pilothouse_value::Status;
+use pilothouse_value::stack::with_room_for_a_request;
 
 use crate::answer::negotiate::Format;
 use crate::answer::render;
@@ -55,8 +56,10 @@ where
             let serve = move |request| pipeline::handle(state.clone(), origin.clone(), request);
             return Box::pin(async move { Ok(upgraded(streaming::in_process(head, serve).await)) });
         }
-        let answer = pipeline::handle(state, origin, request);
-        Box::pin(async move { Ok(answer.await) })
+        let mut answer = Box::pin(pipeline::handle(state, origin, request));
+        Box::pin(std::future::poll_fn(move |context| {
+            with_room_for_a_request(|| answer.as_mut().poll(context).map(Ok))
+        }))
     }
 }
 

@@ -1,5 +1,7 @@
 //! The verbs over HTTP: each reads its options and its body, has the verb done, and shows what comes of it.
 
+use std::pin::Pin;
+
 use bytes::Bytes;
 use http::{Request, Response, header};
 use pilothouse_schema::table::Printer;
@@ -35,20 +37,24 @@ impl Call<'_> {
         B::Data: Into<Bytes> + Send,
         B::Error: std::fmt::Display + Send,
     {
-        match verb {
-            "get" => self.get().await,
-            "list" => self.list().await,
-            "create" => self.create(request).await,
-            "update" => self.update(request).await,
-            "patch" => self.patch(request).await,
-            "delete" => self.delete(request).await,
-            "deletecollection" => self.delete_collection(request).await,
-            _ => Err(Status::method_not_allowed(
-                &self.target.resource.group,
-                &self.target.resource.plural,
-                verb,
-            )),
-        }
+        // Each verb's work has a place of its own: what leads to it would be as large as the largest, and be moved as often.
+        let work: Pin<Box<dyn Future<Output = _> + Send>> = match verb {
+            "get" => Box::pin(self.get()),
+            "list" => Box::pin(self.list()),
+            "create" => Box::pin(self.create(request)),
+            "update" => Box::pin(self.update(request)),
+            "patch" => Box::pin(self.patch(request)),
+            "delete" => Box::pin(self.delete(request)),
+            "deletecollection" => Box::pin(self.delete_collection(request)),
+            _ => {
+                return Err(Status::method_not_allowed(
+                    &self.target.resource.group,
+                    &self.target.resource.plural,
+                    verb,
+                ));
+            }
+        };
+        work.await
     }
 
     /// Notes how large what was sent, and what is there, is.
