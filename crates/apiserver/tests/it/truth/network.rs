@@ -127,8 +127,10 @@ impl Network {
             |text: &str| -> Vec<u8> { text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect() };
         let say = bytes(say);
         let until = until.map(bytes).unwrap_or_else(|| say.clone());
-        let length =
-            parts.headers.get("content-length").and_then(|length| length.to_str().ok()?.parse().ok());
+        let length = match parts.status.as_u16() {
+            204 => Some(0),
+            _ => parts.headers.get("content-length").and_then(|length| length.to_str().ok()?.parse().ok()),
+        };
         if parts.status == 101 {
             stream.write_all(&say).await.unwrap();
             if until.is_empty() {
