@@ -5,7 +5,6 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pilothouse_value::Value;
-use pilothouse_value::stack::deeper;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// What the rules of one object may cost, in CEL's units, before they are moved to a thread of their own: about a
@@ -70,27 +69,7 @@ pub(crate) async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'st
 /// Whether working through a document may take long. It is looked at no further than that is known.
 pub(crate) fn is_large(document: &Value) -> bool {
     let mut left = LARGE;
-    !weigh(document, &mut left)
-}
-
-/// Takes the weight of a value off what is left; false once nothing is.
-fn weigh(value: &Value, left: &mut usize) -> bool {
-    let own = match value {
-        Value::String(text) => text.len() + 3,
-        _ => 3,
-    };
-    let Some(rest) = left.checked_sub(own) else { return false };
-    *left = rest;
-    match value {
-        Value::Array(items) => deeper(|| items.iter().all(|item| weigh(item, left))),
-        Value::Object(fields) => deeper(|| {
-            fields.iter().all(|(key, value)| {
-                *left = left.saturating_sub(key.len() + 3);
-                weigh(value, left)
-            })
-        }),
-        _ => true,
-    }
+    !document.fits_into(&mut left)
 }
 
 #[cfg(test)]

@@ -96,31 +96,11 @@ fn replace_null(schema: &Schema, value: &mut Value, left: &mut usize) {
 
 /// A copy of a default without the nulls that no client could write there either; `None` if it is larger than what is left.
 fn fresh(schema: &Schema, default: &Value, left: &mut usize) -> Option<Value> {
-    if !weigh(default, left) {
+    if !default.fits_into(left) {
         *left = 0;
         return None;
     }
     let mut value = default.clone();
     remove_nulls(Some(schema), &mut value);
     Some(value)
-}
-
-/// Takes the weight of a value off what is left; false once there is too little.
-fn weigh(value: &Value, left: &mut usize) -> bool {
-    let own = match value {
-        Value::String(text) => text.len() + 3,
-        _ => 3,
-    };
-    let Some(rest) = left.checked_sub(own) else { return false };
-    *left = rest;
-    match value {
-        Value::Array(items) => deeper(|| items.iter().all(|item| weigh(item, left))),
-        Value::Object(fields) => deeper(|| {
-            fields.iter().all(|(key, value)| {
-                *left = left.saturating_sub(key.len() + 3);
-                weigh(value, left)
-            })
-        }),
-        _ => true,
-    }
 }

@@ -21,6 +21,7 @@ mod serde_impl;
 pub mod stack;
 pub mod status;
 mod time;
+mod weight;
 mod yaml;
 
 pub use document::Value;

@@ -24,7 +24,7 @@ mod normal;
 mod wire;
 
 use backends::Backends;
-use compared::{as_text, deep, kept, member, told};
+use compared::{as_text, deep, kept, member, spelled, told};
 use hooks::Hooks;
 use network::{Network, messages};
 use normal::{Names, Pairs};
@@ -323,8 +323,7 @@ impl Talk {
         let text = |key: &str| step.str_at(&[key]);
         let accept = text("accept");
         if let Some(path) = text("until") {
-            let what =
-                step.get("what").map(|what| what.as_str().map_or_else(|| what.to_json(), str::to_owned))?;
+            let what = step.get("what").map(spelled)?;
             // What is waited for goes on behind the API, and partly in other tasks of this test.
             let mut again = tokio::time::interval(Duration::from_millis(10));
             for _ in 0..12_000 {
@@ -333,10 +332,7 @@ impl Talk {
                     Some("code") => vec![Value::Int(code.into())],
                     found => deep(&document, found.unwrap_or_default()),
                 };
-                if found
-                    .iter()
-                    .any(|one| one.as_str().map_or_else(|| one.to_json(), str::to_owned).contains(&what))
-                {
+                if found.iter().any(|one| spelled(one).contains(&what)) {
                     return Some(Ok(()));
                 }
                 again.tick().await;

@@ -44,6 +44,11 @@ pub(super) fn told(headers: &http::HeaderMap, step: &Value, names: &Names) -> Va
     made
 }
 
+/// A text as it stands, anything else as JSON.
+pub(super) fn spelled(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_json(), str::to_owned)
+}
+
 /// Scalars as their text, which is how the recorder reads YAML.
 pub(super) fn as_text(value: Value) -> Value {
     match value {
